@@ -1,0 +1,24 @@
+//! Splitting one kernel's work over the cores.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+/// Below this many bytes of traffic a kernel finishes sooner than the other cores wake up.
+pub(crate) const SERIAL_BYTES: usize = 256 * 1024;
+
+/// Calls `body` with consecutive ranges that cover `0..count`, on several cores if `bytes_per_item · count` is worth
+/// it. Ranges start at multiples of `grain`.
+pub(crate) fn ranges(count: usize, grain: usize, bytes_per_item: usize, body: impl Fn(Range<usize>) + Sync) {
+    let grain = grain.max(1);
+    let cores = rayon::current_num_threads();
+    if cores == 1 || count <= grain || count.saturating_mul(bytes_per_item) < SERIAL_BYTES {
+        if count > 0 {
+            body(0..count);
+        }
+        return;
+    }
+    // A few pieces per core, so that a core that started late or was interrupted does not hold up the others.
+    let piece = count.div_ceil(cores * 4).next_multiple_of(grain);
+    (0..count.div_ceil(piece)).into_par_iter().for_each(|i| body(i * piece..((i + 1) * piece).min(count)));
+}

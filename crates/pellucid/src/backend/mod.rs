@@ -1,0 +1,3 @@
+//! Where operations run.
+
+pub(crate) mod cpu;

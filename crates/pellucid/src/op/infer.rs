@@ -1,0 +1,1 @@
+//! The one rule for what an operation accepts and what it returns.

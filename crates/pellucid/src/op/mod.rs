@@ -1,0 +1,320 @@
+//! Operations as data. [`Op`] is the one spelling of every operation: it is shape-checked by [`infer`](Op::infer),
+//! run by the backends, fused by the planner, printed in graphs and written to traces.
+
+mod cost;
+mod elementwise;
+mod infer;
+mod program;
+mod scalar;
+
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+pub use elementwise::{BinaryOp, UnaryOp};
+pub(crate) use program::{Arg, Func, Instr, Program};
+pub use scalar::Scalar;
+
+use crate::array::{Dtype, Shape};
+
+/// Axes, positions and sizes, one per dimension.
+pub type Dims = SmallVec<[usize; 4]>;
+
+/// Reductions of one or more axes to a single element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReduceOp {
+    /// Sum.
+    Sum,
+    /// Product.
+    Prod,
+    /// Largest element; NaN wins.
+    Max,
+    /// Smallest element; NaN wins.
+    Min,
+    /// True if all are not zero.
+    All,
+    /// True if one is not zero.
+    Any,
+    /// Logarithm of the sum of exponentials, without overflow.
+    Logsumexp,
+}
+
+/// Positions of extreme elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgReduceOp {
+    /// Position of the first largest element.
+    Argmax,
+    /// Position of the first smallest element.
+    Argmin,
+}
+
+/// Running reductions along one axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScanOp {
+    /// Running sum.
+    Cumsum,
+    /// Running product.
+    Cumprod,
+    /// Running maximum.
+    Cummax,
+    /// Running minimum.
+    Cummin,
+    /// Running logarithm of the sum of exponentials.
+    Logcumsumexp,
+}
+
+/// A rectangular selection with steps: along axis `i`, positions `start[i]`, `start[i] + step[i]`, …, `size[i]` of them.
+/// Positions are valid by construction: normalised, in range.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SliceSpec {
+    /// First position along each axis.
+    pub start: Dims,
+    /// Number of positions along each axis.
+    pub size: Dims,
+    /// Distance between positions; negative runs backwards.
+    pub step: SmallVec<[isize; 4]>,
+}
+
+/// An operation: what to compute, without what to compute it on.
+///
+/// Inputs and their order are part of each variant's meaning, written beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Op {
+    // ---- sources: no array inputs
+    /// One value everywhere. Inputs: none.
+    Full {
+        /// Shape of the result.
+        shape: Shape,
+        /// Type of the result.
+        dtype: Dtype,
+        /// The value.
+        value: Scalar,
+    },
+    /// `start + i · step` for `i` in `0..len`, computed in the result's type. Inputs: none.
+    Arange {
+        /// First value.
+        start: Scalar,
+        /// Distance between values.
+        step: Scalar,
+        /// Number of values.
+        len: usize,
+        /// Type of the result.
+        dtype: Dtype,
+    },
+    /// Threefry-2x32 random bits; `shape` words of `width` bytes for each key. Inputs: keys `[..., 2]` of `uint32`.
+    RandomBits {
+        /// Shape of the words made from one key.
+        shape: Shape,
+        /// Bytes per word: 1, 2 or 4.
+        width: u8,
+    },
+
+    // ---- elementwise
+    /// A function of one array. Inputs: x.
+    Unary(UnaryOp),
+    /// A function of two arrays of one type, broadcast. Inputs: a, b.
+    Binary(BinaryOp),
+    /// `a` where the condition holds, else `b`, broadcast. Inputs: condition (bool), a, b.
+    Select,
+    /// Conversion to another type, by value. Inputs: x.
+    Cast {
+        /// The type to convert to.
+        dtype: Dtype,
+    },
+
+    // ---- layout: views where the memory allows
+    /// Another shape, the same elements in row-major order. Inputs: x.
+    Reshape {
+        /// Shape of the result.
+        shape: Shape,
+    },
+    /// Axes in another order. Inputs: x.
+    Transpose {
+        /// For each axis of the result, the axis of the input.
+        axes: Dims,
+    },
+    /// Repetition along new or size-one axes, without copying. Inputs: x.
+    Broadcast {
+        /// Shape of the result.
+        shape: Shape,
+    },
+    /// A rectangular selection with steps. Inputs: x.
+    Slice(Box<SliceSpec>),
+    /// Any shape and strides (in elements) over the row-major elements of the input. Inputs: x.
+    AsStrided(Box<StridedSpec>),
+    /// The same bytes read as another type. Inputs: x.
+    View {
+        /// The type to read the bytes as.
+        dtype: Dtype,
+    },
+    /// The same elements, row-major in memory. Inputs: x.
+    Contiguous,
+    /// The first input, ready only when all others are. Inputs: x, dependencies….
+    Depends,
+
+    // ---- assembling
+    /// Arrays of one type joined along an axis. Inputs: one or more.
+    Concatenate {
+        /// The axis.
+        axis: usize,
+    },
+    /// Constant padding. Inputs: x, value (0-d, same type).
+    Pad {
+        /// Elements added before each axis.
+        low: Dims,
+        /// Elements added after each axis.
+        high: Dims,
+    },
+    /// A copy of `x` with a rectangular part replaced. Inputs: x, update (shape of the part).
+    SliceUpdate(Box<SliceSpec>),
+
+    // ---- indexing with arrays (every index is checked; negative ones count from the end)
+    /// Elements of `x` along `axis` at the given positions. Inputs: x, indices (integer).
+    Take {
+        /// The axis.
+        axis: usize,
+    },
+    /// For each position of `indices`, the element of `x` there, with the axis position replaced. Inputs: x, indices.
+    TakeAlongAxis {
+        /// The axis.
+        axis: usize,
+    },
+    /// A copy of `x` with elements along an axis replaced; inverse of `TakeAlongAxis`. Inputs: x, indices, values.
+    PutAlongAxis {
+        /// The axis.
+        axis: usize,
+    },
+
+    // ---- reductions, scans, order
+    /// A reduction over axes, which disappear or become size one. Inputs: x.
+    Reduce {
+        /// What to compute.
+        op: ReduceOp,
+        /// The axes, ascending.
+        axes: Dims,
+        /// Whether reduced axes stay with size one.
+        keepdims: bool,
+    },
+    /// Position of an extreme along one axis, as `uint32`. Inputs: x.
+    ArgReduce {
+        /// What to look for.
+        op: ArgReduceOp,
+        /// The axis.
+        axis: usize,
+        /// Whether the axis stays with size one.
+        keepdims: bool,
+    },
+    /// A running reduction along one axis. Inputs: x.
+    Scan {
+        /// What to compute.
+        op: ScanOp,
+        /// The axis.
+        axis: usize,
+        /// From the end towards the start.
+        reverse: bool,
+        /// Whether an element contributes to its own position.
+        inclusive: bool,
+    },
+    /// exp(x − max) divided by its sum, over axes. Inputs: x (inexact).
+    Softmax {
+        /// The axes, ascending.
+        axes: Dims,
+        /// Accumulate 16-bit types in `float32`.
+        precise: bool,
+    },
+    /// Elements in ascending order along an axis; NaN last. Inputs: x.
+    Sort {
+        /// The axis.
+        axis: usize,
+    },
+    /// Positions that would sort along an axis, as `uint32`; equal elements keep their order. Inputs: x.
+    Argsort {
+        /// The axis.
+        axis: usize,
+    },
+
+    // ---- products
+    /// Matrix product of the last two axes, batched over the others with broadcasting. Inputs: a, b (one inexact type).
+    Matmul,
+    /// `alpha · (a @ b) + beta · c`. Inputs: c, a, b.
+    Addmm {
+        /// Factor of the product.
+        #[serde(with = "scalar::float_text")]
+        alpha: f64,
+        /// Factor of `c`.
+        #[serde(with = "scalar::float_text")]
+        beta: f64,
+    },
+}
+
+/// What [`Op::AsStrided`] reads: in elements, from the start of the row-major input.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct StridedSpec {
+    /// Shape of the result.
+    pub shape: Shape,
+    /// Distance between neighbours along each axis.
+    pub strides: SmallVec<[isize; 4]>,
+    /// First element.
+    pub offset: usize,
+}
+
+impl Op {
+    /// The operation's name, as graphs, labels and traces show it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Full { .. } => "full",
+            Op::Arange { .. } => "arange",
+            Op::RandomBits { .. } => "random_bits",
+            Op::Unary(op) => op.name(),
+            Op::Binary(op) => op.name(),
+            Op::Select => "where",
+            Op::Cast { .. } => "astype",
+            Op::Reshape { .. } => "reshape",
+            Op::Transpose { .. } => "transpose",
+            Op::Broadcast { .. } => "broadcast_to",
+            Op::Slice(_) => "slice",
+            Op::AsStrided(_) => "as_strided",
+            Op::View { .. } => "view",
+            Op::Contiguous => "contiguous",
+            Op::Depends => "depends",
+            Op::Concatenate { .. } => "concatenate",
+            Op::Pad { .. } => "pad",
+            Op::SliceUpdate(_) => "slice_update",
+            Op::Take { .. } => "take",
+            Op::TakeAlongAxis { .. } => "take_along_axis",
+            Op::PutAlongAxis { .. } => "put_along_axis",
+            Op::Reduce { op, .. } => match op {
+                ReduceOp::Sum => "sum",
+                ReduceOp::Prod => "prod",
+                ReduceOp::Max => "max",
+                ReduceOp::Min => "min",
+                ReduceOp::All => "all",
+                ReduceOp::Any => "any",
+                ReduceOp::Logsumexp => "logsumexp",
+            },
+            Op::ArgReduce { op: ArgReduceOp::Argmax, .. } => "argmax",
+            Op::ArgReduce { op: ArgReduceOp::Argmin, .. } => "argmin",
+            Op::Scan { op, .. } => match op {
+                ScanOp::Cumsum => "cumsum",
+                ScanOp::Cumprod => "cumprod",
+                ScanOp::Cummax => "cummax",
+                ScanOp::Cummin => "cummin",
+                ScanOp::Logcumsumexp => "logcumsumexp",
+            },
+            Op::Softmax { .. } => "softmax",
+            Op::Sort { .. } => "sort",
+            Op::Argsort { .. } => "argsort",
+            Op::Matmul => "matmul",
+            Op::Addmm { .. } => "addmm",
+        }
+    }
+
+    /// True for functions of single elements, which the planner may fuse.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(self, Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Cast { .. })
+    }
+}
