@@ -2,14 +2,33 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::panic::Location;
 
-/// A place in source code: Rust's by `#[track_caller]`, or another language's by [`with_call_site`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CallSite {
-    file: &'static str,
+/// A place in source code: Rust's own by `#[track_caller]`, or another language's by [`with_call_site`].
+#[derive(Clone, Copy)]
+pub struct CallSite(&'static (dyn Place + Send + Sync));
+
+trait Place {
+    fn parts(&self) -> (&str, u32, u32);
+}
+
+impl Place for Location<'static> {
+    fn parts(&self) -> (&str, u32, u32) {
+        (self.file(), self.line(), self.column())
+    }
+}
+
+struct Foreign {
+    file: String,
     line: u32,
     column: u32,
+}
+
+impl Place for Foreign {
+    fn parts(&self) -> (&str, u32, u32) {
+        (&self.file, self.line, self.column)
+    }
 }
 
 thread_local! {
@@ -17,41 +36,57 @@ thread_local! {
 }
 
 impl CallSite {
-    /// A place given by name. Meant for language bindings, which keep the file name for the life of the process.
-    pub const fn new(file: &'static str, line: u32, column: u32) -> CallSite {
-        CallSite { file, line, column }
+    /// A place given by name, for language bindings. It is kept for the life of the process: make one per line, not
+    /// one per call.
+    pub fn leak(file: impl Into<String>, line: u32, column: u32) -> CallSite {
+        CallSite(Box::leak(Box::new(Foreign { file: file.into(), line, column })))
     }
 
     /// The caller's place, or the one set by [`with_call_site`] on this thread.
     #[track_caller]
     pub(crate) fn here() -> CallSite {
-        let location = Location::caller();
-        OVERRIDE.get().unwrap_or(CallSite {
-            file: location.file(),
-            line: location.line(),
-            column: location.column(),
-        })
+        OVERRIDE.get().unwrap_or(CallSite(Location::caller()))
     }
 
     /// The source file.
     pub fn file(&self) -> &'static str {
-        self.file
+        self.0.parts().0
     }
 
     /// The line, counted from 1.
     pub fn line(&self) -> u32 {
-        self.line
+        self.0.parts().1
     }
 
     /// The column, counted from 1; 0 where it is not known.
     pub fn column(&self) -> u32 {
-        self.column
+        self.0.parts().2
+    }
+}
+
+impl PartialEq for CallSite {
+    fn eq(&self, other: &CallSite) -> bool {
+        self.0.parts() == other.0.parts()
+    }
+}
+
+impl Eq for CallSite {}
+
+impl Hash for CallSite {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.parts().hash(state);
     }
 }
 
 impl fmt::Display for CallSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)
+        write!(f, "{}:{}", self.file(), self.line())
+    }
+}
+
+impl fmt::Debug for CallSite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

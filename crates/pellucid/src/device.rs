@@ -2,7 +2,11 @@
 
 use std::fmt;
 
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::stream::scoped_device;
 
 /// The two kinds of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,4 +77,105 @@ impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Device({}, {})", self.kind, self.index)
     }
+}
+
+/// What is known about a device; see [`device_info`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// The device's name, as its maker gives it.
+    pub device_name: String,
+    /// The instruction set of a CPU, the family of a GPU.
+    pub architecture: String,
+    /// How the device is reached: `cpu`, `metal`, `vulkan` or `dx12`.
+    pub backend: String,
+    /// Bytes of memory it can use.
+    pub memory_size: u64,
+    /// Instruction sets or features that kernels make use of.
+    pub features: Vec<String>,
+}
+
+static DEFAULT: RwLock<Option<Device>> = RwLock::new(None);
+
+/// The device that operations run on unless told otherwise: this thread's scope's, else the process's.
+///
+/// The process's is a hardware GPU if there is one, else the CPU. `PELLUCID_DEVICE=cpu` or `gpu` overrides that at the
+/// start, [`set_default_device`] later. A GPU in software never becomes the default by itself.
+pub fn default_device() -> Device {
+    scoped_device().unwrap_or_else(process_default)
+}
+
+/// Makes `device` the default of the process, for every thread outside a scope.
+///
+/// # Errors
+/// [`Error::Device`] if there is no such device; the default stays as it is.
+pub fn set_default_device(device: Device) -> Result<()> {
+    check("set_default_device", device)?;
+    *DEFAULT.write() = Some(device);
+    Ok(())
+}
+
+pub(crate) fn process_default() -> Device {
+    if let Some(device) = *DEFAULT.read() {
+        return device;
+    }
+    *DEFAULT.write().get_or_insert_with(initial_default)
+}
+
+fn initial_default() -> Device {
+    let Some(wish) = std::env::var_os("PELLUCID_DEVICE").filter(|w| !w.is_empty()) else {
+        return Device::cpu();
+    };
+    let device = match wish.to_str() {
+        Some("cpu") => Some(Device::cpu()),
+        Some("gpu") => Some(Device::gpu()),
+        _ => None,
+    };
+    match device {
+        Some(device) if is_available(device) => device,
+        Some(device) => {
+            eprintln!("pellucid: PELLUCID_DEVICE asks for {device}, which is not there; using the CPU");
+            Device::cpu()
+        }
+        None => {
+            eprintln!("pellucid: PELLUCID_DEVICE={wish:?} is neither cpu nor gpu; using the CPU");
+            Device::cpu()
+        }
+    }
+}
+
+/// True if the device is there.
+pub fn is_available(device: Device) -> bool {
+    device.index() < device_count(device.device_type())
+}
+
+/// How many devices of a type there are.
+pub fn device_count(kind: DeviceType) -> usize {
+    match kind {
+        DeviceType::Cpu => 1,
+        DeviceType::Gpu => 0,
+    }
+}
+
+/// What is known about a device.
+///
+/// # Errors
+/// [`Error::Device`] if there is no such device.
+pub fn device_info(device: Device) -> Result<DeviceInfo> {
+    check("device_info", device)?;
+    Ok(crate::backend::cpu::info())
+}
+
+/// Fails if the device is not there, saying what is.
+pub(crate) fn check(function: &'static str, device: Device) -> Result<()> {
+    if is_available(device) {
+        return Ok(());
+    }
+    let count = device_count(device.device_type());
+    let kind = device.device_type();
+    let message = match (kind, count) {
+        (DeviceType::Gpu, 0) => "there is no GPU here; use Device::cpu()".to_owned(),
+        _ => format!("there is no {kind} with this index; indices go from 0 to {}", count - 1),
+    };
+    Err(Error::device(function, device, message))
 }

@@ -5,9 +5,20 @@ mod backend;
 mod call_site;
 mod device;
 mod error;
+mod eval;
+pub mod memory;
+mod observe;
 pub mod op;
+mod stream;
 
-pub use array::{Axes, Dtype, DtypeCategory, Element, Shape};
+pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape};
 pub use call_site::{CallSite, with_call_site};
-pub use device::{Device, DeviceType};
+pub use device::{
+    Device, DeviceInfo, DeviceType, default_device, device_count, device_info, is_available,
+    set_default_device,
+};
 pub use error::{Error, Result};
+pub use eval::{async_eval, depends, eval, export_to_dot};
+pub use stream::{
+    Stream, default_stream, new_stream, set_default_stream, streams, synchronize, with_device, with_stream,
+};

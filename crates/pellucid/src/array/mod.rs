@@ -2,9 +2,168 @@
 
 mod dtype;
 mod element;
+mod node;
 mod shape;
+mod value;
+
+use std::sync::Arc;
 
 pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;
+pub(crate) use node::{Inputs, Node, State, Work};
 pub(crate) use shape::resolve_axis;
 pub use shape::{Axes, Shape};
+pub(crate) use value::{Strides, Value, broadcast_strides};
+
+use crate::call_site::CallSite;
+use crate::error::Result;
+use crate::eval;
+use crate::memory::{Buffer, Request};
+use crate::op::Op;
+use crate::stream::{Stream, current_stream};
+
+/// An array: elements of one type in any number of dimensions, computed when they are needed.
+///
+/// Cloning is cheap and shares the elements. Arrays can be built, evaluated and read from any thread.
+///
+/// ```
+/// use pellucid::{Array, ops};
+/// # fn main() -> pellucid::Result<()> {
+/// let a = Array::from([[1.0f32, 2.0], [3.0, 4.0]]);
+/// let b = ops::sqrt(&(&a * &a))?; // nothing has been computed yet
+/// assert_eq!(b.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Array(pub(crate) Arc<Node>);
+
+impl Array {
+    /// A lazy array: `op` applied to `inputs`, on this thread's current stream.
+    #[track_caller]
+    pub(crate) fn from_op(op: Op, inputs: impl Into<Inputs>) -> Result<Array> {
+        let (site, stream, inputs) = (CallSite::here(), current_stream()?, inputs.into());
+        let specs: smallvec::SmallVec<[(&Shape, Dtype); 3]> =
+            inputs.iter().map(|a| (&a.0.shape, a.0.dtype)).collect();
+        let spec = op.infer(&specs)?;
+        drop(specs);
+        let state = State::Lazy(Box::new(Work { op, inputs }));
+        Ok(Array(Arc::new(Node::new(spec.shape, spec.dtype, stream, site, state))))
+    }
+
+    /// An array of row-major elements given as bytes; they are copied.
+    #[track_caller]
+    pub(crate) fn from_bytes(
+        function: &'static str,
+        bytes: &[u8],
+        shape: Shape,
+        dtype: Dtype,
+    ) -> Result<Array> {
+        let (site, stream) = (CallSite::here(), current_stream()?);
+        shape.check(function, dtype.size())?;
+        let wanted = shape.elements() * dtype.size();
+        if bytes.len() != wanted {
+            let message = format!("{} bytes given, but {dtype} of shape {shape} has {wanted}", bytes.len());
+            return Err(crate::Error::shape(function, message));
+        }
+        let request = Request { function, bytes: bytes.len(), stream: stream.index() as u32, site };
+        let buffer = Buffer::allocate(request)?;
+        // SAFETY: a new buffer of at least this size that nobody else has.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.ptr(), bytes.len()) };
+        let state = State::Ready(Value::whole(buffer));
+        Ok(Array(Arc::new(Node::new(shape, dtype, stream, site, state))))
+    }
+
+    /// Sizes of the axes.
+    pub fn shape(&self) -> &[usize] {
+        &self.0.shape
+    }
+
+    /// Sizes of the axes, as the type functions take.
+    pub fn shape_ref(&self) -> &Shape {
+        &self.0.shape
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> Dtype {
+        self.0.dtype
+    }
+
+    /// Number of axes.
+    pub fn ndim(&self) -> usize {
+        self.0.shape.len()
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> usize {
+        self.0.shape.elements()
+    }
+
+    /// Bytes of one element.
+    pub fn itemsize(&self) -> usize {
+        self.0.dtype.size()
+    }
+
+    /// Bytes of all elements.
+    pub fn nbytes(&self) -> usize {
+        self.size() * self.itemsize()
+    }
+
+    /// The stream it is computed on.
+    pub fn stream(&self) -> Stream {
+        self.0.stream
+    }
+
+    /// The line of code that asked for it.
+    pub fn call_site(&self) -> CallSite {
+        self.0.site
+    }
+
+    /// The number under which graphs and captures show it.
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// Names the array, for graphs, captures and reports. The first name stays.
+    pub fn label(&self, name: impl Into<Box<str>>) -> &Array {
+        // A second name is not an error: a shared array may be named in several places.
+        let _ = self.0.label.set(Box::new(name.into()));
+        self
+    }
+
+    /// The name given with [`Array::label`].
+    pub fn label_text(&self) -> Option<&str> {
+        self.0.label.get().map(|label| &***label)
+    }
+
+    /// True if the elements have been computed.
+    pub fn is_available(&self) -> bool {
+        matches!(*self.0.state.lock(), State::Ready(_))
+    }
+
+    /// Computes the elements and waits for them.
+    ///
+    /// # Errors
+    /// What made the computation of this array impossible; the same error each time.
+    pub fn eval(&self) -> Result<()> {
+        eval::eval([self])
+    }
+
+    /// The elements, computed if they are not yet.
+    pub(crate) fn evaluated(&self) -> Result<Value> {
+        self.eval()?;
+        match &*self.0.state.lock() {
+            State::Ready(value) => Ok(value.clone()),
+            other => {
+                Err(crate::Error::internal("eval", format!("the array is {other:?} after its evaluation")))
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Array {
+    /// Type, shape and number; never computes anything.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Array({}, {}, #{})", self.dtype(), self.0.shape, self.id())
+    }
+}

@@ -1,1 +1,429 @@
-//! The one rule for what an operation accepts and what it returns.
+//! The one rule for what an operation accepts and what it returns. Nothing that passes it can fail for its shapes or
+//! types when it runs, whoever made the operation: a function of this library, or a file.
+
+use super::{BinaryOp, Dims, Op, ReduceOp, SliceSpec, StridedSpec};
+use crate::array::{Dtype, Shape};
+use crate::error::{Error, Result};
+
+/// The shape and element type of an input or a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Sizes of the axes.
+    pub shape: Shape,
+    /// Type of the elements.
+    pub dtype: Dtype,
+}
+
+type Input<'a> = (&'a Shape, Dtype);
+
+impl Op {
+    /// The shape and type of the result for these inputs.
+    ///
+    /// # Errors
+    /// Whatever makes the operation impossible: number of inputs, shapes, types, axes, overflow of the size.
+    pub fn infer(&self, inputs: &[(&Shape, Dtype)]) -> Result<Spec> {
+        self.check_count(inputs.len())?;
+        let (shape, dtype) = self.rule(inputs)?;
+        shape.check(self.name(), dtype.size())?;
+        Ok(Spec { shape, dtype })
+    }
+
+    fn check_count(&self, count: usize) -> Result<()> {
+        let (low, high) = match self {
+            Op::Full { .. } | Op::Arange { .. } => (0, 0),
+            Op::Binary(_)
+            | Op::Pad { .. }
+            | Op::SliceUpdate(_)
+            | Op::Take { .. }
+            | Op::TakeAlongAxis { .. }
+            | Op::Matmul => (2, 2),
+            Op::Select | Op::PutAlongAxis { .. } | Op::Addmm { .. } => (3, 3),
+            Op::Concatenate { .. } | Op::Depends => (1, usize::MAX),
+            _ => (1, 1),
+        };
+        if (low..=high).contains(&count) {
+            return Ok(());
+        }
+        let wanted = if high == usize::MAX { format!("at least {low}") } else { low.to_string() };
+        Err(Error::argument(self.name(), format!("takes {wanted} arrays, not {count}")))
+    }
+
+    fn rule(&self, inputs: &[Input]) -> Result<(Shape, Dtype)> {
+        let name = self.name();
+        match self {
+            Op::Full { shape, dtype, .. } => Ok((shape.clone(), *dtype)),
+            Op::Arange { len, dtype, .. } => match dtype {
+                Dtype::Bool => Err(Error::dtype(name, "bool has no steps; use a number type")),
+                _ => Ok((Shape::from(*len), *dtype)),
+            },
+            Op::RandomBits { shape, width } => random_bits(inputs[0], shape, *width),
+            Op::Unary(op) => match op.compute_dtype(inputs[0].1) {
+                Some(compute) if compute == inputs[0].1 => {
+                    Ok((inputs[0].0.clone(), op.result_dtype(compute)))
+                }
+                Some(compute) => Err(Error::dtype(name, format!("needs {compute}, not {}", inputs[0].1))),
+                None => Err(Error::dtype(name, format!("does not take {}", inputs[0].1))),
+            },
+            Op::Binary(op) => binary(*op, inputs[0], inputs[1]),
+            Op::Select => {
+                if inputs[0].1 != Dtype::Bool {
+                    return Err(Error::dtype(
+                        name,
+                        format!("the condition must be bool, not {}", inputs[0].1),
+                    ));
+                }
+                same_dtype(name, inputs[1].1, inputs[2].1)?;
+                let shape = inputs[1].0.broadcast_for(name, inputs[2].0)?;
+                Ok((shape.broadcast_for(name, inputs[0].0)?, inputs[1].1))
+            }
+            Op::Cast { dtype } => Ok((inputs[0].0.clone(), *dtype)),
+            Op::Contiguous | Op::Depends => Ok((inputs[0].0.clone(), inputs[0].1)),
+            Op::Reshape { shape } => {
+                if shape.elements() != inputs[0].0.elements() {
+                    return Err(Error::shape(
+                        name,
+                        format!(
+                            "cannot turn {} elements of shape {} into {} of shape {shape}",
+                            inputs[0].0.elements(),
+                            inputs[0].0,
+                            shape.elements()
+                        ),
+                    ));
+                }
+                Ok((shape.clone(), inputs[0].1))
+            }
+            Op::Transpose { axes } => transpose(axes, inputs[0]),
+            Op::Broadcast { shape } => {
+                let (from, dtype) = inputs[0];
+                match from.broadcast_for(name, shape) {
+                    Ok(result) if result == *shape => Ok((result, dtype)),
+                    _ => Err(Error::shape(name, format!("shape {from} cannot be broadcast to {shape}"))),
+                }
+            }
+            Op::Slice(spec) => Ok((check_slice(name, spec, inputs[0].0)?, inputs[0].1)),
+            Op::AsStrided(spec) => as_strided(spec, inputs[0]),
+            Op::View { dtype } => view(*dtype, inputs[0]),
+            Op::Concatenate { axis } => concatenate(*axis, inputs),
+            Op::Pad { low, high } => pad(low, high, inputs[0], inputs[1]),
+            Op::SliceUpdate(spec) => {
+                let part = check_slice(name, spec, inputs[0].0)?;
+                same_dtype(name, inputs[0].1, inputs[1].1)?;
+                if part != *inputs[1].0 {
+                    return Err(Error::shape(
+                        name,
+                        format!("the part to replace has shape {part}, the update {}", inputs[1].0),
+                    ));
+                }
+                Ok((inputs[0].0.clone(), inputs[0].1))
+            }
+            Op::Take { axis } => {
+                let ((x, dtype), (at, index)) = (inputs[0], inputs[1]);
+                check_axis(name, *axis, x.len())?;
+                check_index_dtype(name, index)?;
+                check_gather_source(name, x, *axis, at.elements())?;
+                let dims = x[..*axis].iter().chain(at.iter()).chain(&x[*axis + 1..]);
+                Ok((dims.copied().collect(), dtype))
+            }
+            Op::TakeAlongAxis { axis } => {
+                check_along(name, *axis, inputs[0].0, inputs[1])?;
+                check_gather_source(name, inputs[0].0, *axis, inputs[1].0.elements())?;
+                Ok((inputs[1].0.clone(), inputs[0].1))
+            }
+            Op::PutAlongAxis { axis } => {
+                check_along(name, *axis, inputs[0].0, inputs[1])?;
+                same_dtype(name, inputs[0].1, inputs[2].1)?;
+                if inputs[1].0 != inputs[2].0 {
+                    return Err(Error::shape(
+                        name,
+                        format!("indices have shape {}, values {}", inputs[1].0, inputs[2].0),
+                    ));
+                }
+                check_gather_source(name, inputs[0].0, *axis, inputs[1].0.elements())?;
+                Ok((inputs[0].0.clone(), inputs[0].1))
+            }
+            Op::Reduce { op, axes, keepdims } => reduce(name, *op, axes, *keepdims, inputs[0]),
+            Op::ArgReduce { axis, keepdims, .. } => {
+                let (shape, _) = inputs[0];
+                check_axis(name, *axis, shape.len())?;
+                if shape[*axis] == 0 {
+                    return Err(Error::shape(name, format!("axis {axis} of shape {shape} has no elements")));
+                }
+                Ok((drop_axes(shape, &[*axis], *keepdims), Dtype::Uint32))
+            }
+            Op::Scan { axis, .. } => {
+                check_axis(name, *axis, inputs[0].0.len())?;
+                Ok((inputs[0].0.clone(), inputs[0].1))
+            }
+            Op::Softmax { axes, .. } => {
+                check_axes(name, axes, inputs[0].0.len())?;
+                if !inputs[0].1.is_floating() {
+                    return Err(Error::dtype(name, format!("needs a floating type, not {}", inputs[0].1)));
+                }
+                Ok((inputs[0].0.clone(), inputs[0].1))
+            }
+            Op::Sort { axis } | Op::Argsort { axis } => {
+                check_axis(name, *axis, inputs[0].0.len())?;
+                let dtype = if matches!(self, Op::Sort { .. }) { inputs[0].1 } else { Dtype::Uint32 };
+                Ok((inputs[0].0.clone(), dtype))
+            }
+            Op::Matmul => matmul(name, inputs[0], inputs[1]),
+            Op::Addmm { .. } => {
+                let (shape, dtype) = matmul(name, inputs[1], inputs[2])?;
+                same_dtype(name, inputs[0].1, dtype)?;
+                match inputs[0].0.broadcast_for(name, &shape) {
+                    Ok(result) if result == shape => Ok((shape, dtype)),
+                    _ => {
+                        let message = format!("c of shape {} cannot be broadcast to {shape}", inputs[0].0);
+                        Err(Error::shape(name, message))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn same_dtype(name: &'static str, a: Dtype, b: Dtype) -> Result<()> {
+    if a == b { Ok(()) } else { Err(Error::dtype(name, format!("element types {a} and {b} must be equal"))) }
+}
+
+fn check_axis(name: &'static str, axis: usize, ndim: usize) -> Result<()> {
+    if axis < ndim { Ok(()) } else { Err(Error::Axis { function: name, axis: axis as i64, ndim }) }
+}
+
+fn check_axes(name: &'static str, axes: &[usize], ndim: usize) -> Result<()> {
+    for &axis in axes {
+        check_axis(name, axis, ndim)?;
+    }
+    match axes.windows(2).find(|w| w[0] >= w[1]) {
+        None => Ok(()),
+        Some(_) => Err(Error::argument(name, format!("axes {axes:?} must be ascending and different"))),
+    }
+}
+
+fn check_index_dtype(name: &'static str, dtype: Dtype) -> Result<()> {
+    if dtype.is_integer() {
+        Ok(())
+    } else {
+        Err(Error::dtype(name, format!("indices must be integers, not {dtype}")))
+    }
+}
+
+/// A non-empty result cannot be gathered from an axis without elements.
+fn check_gather_source(name: &'static str, x: &Shape, axis: usize, indices: usize) -> Result<()> {
+    if x[axis] == 0 && indices != 0 {
+        return Err(Error::shape(name, format!("axis {axis} of shape {x} has no elements to index")));
+    }
+    Ok(())
+}
+
+fn random_bits((keys, dtype): Input, shape: &Shape, width: u8) -> Result<(Shape, Dtype)> {
+    let name = "random_bits";
+    if dtype != Dtype::Uint32 || keys.last() != Some(&2) {
+        return Err(Error::argument(
+            name,
+            format!("keys must be uint32 of shape [..., 2], not {dtype} of {keys}"),
+        ));
+    }
+    let dtype = match width {
+        1 => Dtype::Uint8,
+        2 => Dtype::Uint16,
+        4 => Dtype::Uint32,
+        _ => return Err(Error::argument(name, format!("width must be 1, 2 or 4 bytes, not {width}"))),
+    };
+    Ok((keys[..keys.len() - 1].iter().chain(shape.iter()).copied().collect(), dtype))
+}
+
+fn binary(op: BinaryOp, a: Input, b: Input) -> Result<(Shape, Dtype)> {
+    let name = op.name();
+    same_dtype(name, a.1, b.1)?;
+    match op.compute_dtype(a.1) {
+        Some(compute) if compute == a.1 => Ok((a.0.broadcast_for(name, b.0)?, op.result_dtype(compute))),
+        Some(compute) => Err(Error::dtype(name, format!("needs {compute}, not {}", a.1))),
+        None => Err(Error::dtype(name, format!("does not take {}", a.1))),
+    }
+}
+
+fn transpose(axes: &Dims, (shape, dtype): Input) -> Result<(Shape, Dtype)> {
+    let mut sorted = axes.clone();
+    sorted.sort_unstable();
+    if !sorted.iter().copied().eq(0..shape.len()) {
+        return Err(Error::argument(
+            "transpose",
+            format!("axes {axes:?} must name each of the {} axes of shape {shape} once", shape.len()),
+        ));
+    }
+    Ok((axes.iter().map(|&a| shape[a]).collect(), dtype))
+}
+
+fn check_slice(name: &'static str, spec: &SliceSpec, shape: &Shape) -> Result<Shape> {
+    let ndim = shape.len();
+    if [spec.start.len(), spec.size.len(), spec.step.len()] != [ndim; 3] {
+        return Err(Error::argument(name, format!("the slice must have {ndim} axes, as shape {shape} has")));
+    }
+    for axis in 0..ndim {
+        let (start, size, step, len) = (spec.start[axis], spec.size[axis], spec.step[axis], shape[axis]);
+        if size == 0 {
+            continue;
+        }
+        let last = step.checked_mul((size - 1) as isize).and_then(|d| d.checked_add_unsigned(start));
+        let inside = |p: isize| (0..len as isize).contains(&p);
+        if !isize::try_from(size).is_ok_and(|_| last.is_some_and(inside)) || start >= len {
+            let index = last.filter(|&p| !inside(p)).unwrap_or(start as isize) as i64;
+            return Err(Error::Index { function: name, index, axis, size: len });
+        }
+    }
+    Ok(spec.size.iter().copied().collect())
+}
+
+fn as_strided(spec: &StridedSpec, (shape, dtype): Input) -> Result<(Shape, Dtype)> {
+    let name = "as_strided";
+    if spec.shape.len() != spec.strides.len() {
+        let message = format!(
+            "shape {} has {} axes, strides have {}",
+            spec.shape,
+            spec.shape.len(),
+            spec.strides.len()
+        );
+        return Err(Error::argument(name, message));
+    }
+    let (mut low, mut high) = (spec.offset as i128, spec.offset as i128);
+    for (&d, &s) in spec.shape.iter().zip(&spec.strides) {
+        let reach = (d.max(1) - 1) as i128 * s as i128;
+        (low, high) = (low + reach.min(0), high + reach.max(0));
+    }
+    let count = shape.elements() as i128;
+    if spec.shape.elements() != 0 && (low < 0 || high >= count) {
+        return Err(Error::argument(
+            name,
+            format!("reads elements {low} to {high}, but the input has {count}"),
+        ));
+    }
+    Ok((spec.shape.clone(), dtype))
+}
+
+fn view(to: Dtype, (shape, from): Input) -> Result<(Shape, Dtype)> {
+    let (old, new) = (from.size(), to.size());
+    let mut shape = shape.clone();
+    match shape.as_mut_slice().last_mut() {
+        _ if old == new => {}
+        Some(last) if (*last * old).is_multiple_of(new) => *last = *last * old / new,
+        _ => {
+            let message = format!(
+                "the last axis of shape {shape} does not hold whole {to} elements when read from {from}"
+            );
+            return Err(Error::shape("view", message));
+        }
+    }
+    Ok((shape, to))
+}
+
+fn concatenate(axis: usize, inputs: &[Input]) -> Result<(Shape, Dtype)> {
+    let name = "concatenate";
+    let (first, dtype) = inputs[0];
+    check_axis(name, axis, first.len())?;
+    let mut shape = first.clone();
+    for (other, other_dtype) in &inputs[1..] {
+        same_dtype(name, dtype, *other_dtype)?;
+        let fits = other.len() == first.len() && (0..first.len()).all(|i| i == axis || other[i] == first[i]);
+        if !fits {
+            let message = format!("shapes {first} and {other} differ outside axis {axis}");
+            return Err(Error::shape(name, message));
+        }
+        shape.as_mut_slice()[axis] = shape[axis].saturating_add(other[axis]);
+    }
+    Ok((shape, dtype))
+}
+
+fn pad(low: &Dims, high: &Dims, (shape, dtype): Input, value: Input) -> Result<(Shape, Dtype)> {
+    let name = "pad";
+    same_dtype(name, dtype, value.1)?;
+    if !value.0.is_empty() {
+        return Err(Error::shape(
+            name,
+            format!("the value must be a single element, not of shape {}", value.0),
+        ));
+    }
+    if low.len() != shape.len() || high.len() != shape.len() {
+        return Err(Error::argument(name, format!("needs one width per axis of shape {shape}")));
+    }
+    let dims = shape.iter().zip(low).zip(high);
+    Ok((dims.map(|((&d, &l), &h)| d.saturating_add(l).saturating_add(h)).collect(), dtype))
+}
+
+fn check_along(name: &'static str, axis: usize, x: &Shape, (indices, dtype): Input) -> Result<()> {
+    check_axis(name, axis, x.len())?;
+    check_index_dtype(name, dtype)?;
+    if indices.len() != x.len() || (0..x.len()).any(|i| i != axis && indices[i] != x[i]) {
+        return Err(Error::shape(
+            name,
+            format!("indices of shape {indices} must match {x} outside axis {axis}"),
+        ));
+    }
+    Ok(())
+}
+
+fn drop_axes(shape: &Shape, axes: &[usize], keepdims: bool) -> Shape {
+    let kept = |(i, &d): (usize, &usize)| match (axes.contains(&i), keepdims) {
+        (false, _) => Some(d),
+        (true, true) => Some(1),
+        (true, false) => None,
+    };
+    shape.iter().enumerate().filter_map(kept).collect()
+}
+
+fn reduce(
+    name: &'static str,
+    op: ReduceOp,
+    axes: &Dims,
+    keepdims: bool,
+    input: Input,
+) -> Result<(Shape, Dtype)> {
+    let (shape, dtype) = input;
+    check_axes(name, axes, shape.len())?;
+    let dtype = match op {
+        // Small integers would overflow at once; MLX sums them as 32-bit ones.
+        ReduceOp::Sum | ReduceOp::Prod => match dtype {
+            Dtype::Bool | Dtype::Int8 | Dtype::Int16 => Dtype::Int32,
+            Dtype::Uint8 | Dtype::Uint16 => Dtype::Uint32,
+            other => other,
+        },
+        ReduceOp::Max | ReduceOp::Min => {
+            let empty = axes.iter().any(|&a| shape[a] == 0);
+            if empty && drop_axes(shape, axes, false).elements() != 0 {
+                return Err(Error::shape(name, format!("shape {shape} has no elements along axes {axes:?}")));
+            }
+            dtype
+        }
+        ReduceOp::All | ReduceOp::Any => Dtype::Bool,
+        ReduceOp::Logsumexp if !dtype.is_inexact() => {
+            return Err(Error::dtype(name, format!("needs a floating or complex type, not {dtype}")));
+        }
+        ReduceOp::Logsumexp => dtype,
+    };
+    Ok((drop_axes(shape, axes, keepdims), dtype))
+}
+
+fn matmul(name: &'static str, (a, a_dtype): Input, (b, b_dtype): Input) -> Result<(Shape, Dtype)> {
+    same_dtype(name, a_dtype, b_dtype)?;
+    if !a_dtype.is_inexact() {
+        return Err(Error::dtype(name, format!("needs a floating or complex type, not {a_dtype}")));
+    }
+    let (n, m) = (a.len(), b.len());
+    if n < 2 || m < 2 {
+        return Err(Error::shape(name, format!("needs two or more axes on each side (shapes {a} and {b})")));
+    }
+    if a[n - 1] != b[m - 2] {
+        return Err(Error::shape(
+            name,
+            format!(
+                "the last axis of a is {} and the second-to-last of b is {}; they must be equal (shapes {a} and {b})",
+                a[n - 1],
+                b[m - 2]
+            ),
+        ));
+    }
+    let mut shape = Shape::from(&a[..n - 2]).broadcast_for(name, &Shape::from(&b[..m - 2]))?;
+    shape.push(a[n - 2]);
+    shape.push(b[m - 1]);
+    Ok((shape, a_dtype))
+}

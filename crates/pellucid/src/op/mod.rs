@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 pub use elementwise::{BinaryOp, UnaryOp};
+pub use infer::Spec;
 pub(crate) use program::{Arg, Func, Instr, Program};
 pub use scalar::Scalar;
 

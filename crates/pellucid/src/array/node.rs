@@ -1,0 +1,74 @@
+//! A node of the graph: an array's shape and type, and what is known of its elements.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::value::Value;
+use super::{Array, Dtype, Shape};
+use crate::call_site::CallSite;
+use crate::eval::{Batch, Failure};
+use crate::op::Op;
+use crate::stream::Stream;
+
+/// The arrays an operation takes.
+pub(crate) type Inputs = SmallVec<[Array; 2]>;
+
+/// An operation that has not been scheduled, and its inputs.
+#[derive(Clone, Debug)]
+pub(crate) struct Work {
+    pub op: Op,
+    pub inputs: Inputs,
+}
+
+/// How far an array is.
+#[derive(Debug)]
+pub(crate) enum State {
+    /// Nothing has happened yet.
+    Lazy(Box<Work>),
+    /// Entry of the plan being made; only seen under the planner's lock.
+    Planned(u32),
+    /// Part of a batch that has not finished.
+    Scheduled(Arc<Batch>),
+    /// Computed.
+    Ready(Value),
+    /// Not computed, and why.
+    Failed(Arc<Failure>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub id: u64,
+    pub shape: Shape,
+    pub dtype: Dtype,
+    pub stream: Stream,
+    pub site: CallSite,
+    pub label: OnceLock<Box<Box<str>>>,
+    pub state: Mutex<State>,
+}
+
+impl Node {
+    pub fn new(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, state: State) -> Node {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Node { id, shape, dtype, stream, site, label: OnceLock::new(), state: Mutex::new(state) }
+    }
+}
+
+impl Drop for Node {
+    /// Frees a chain of lazy nodes in a loop: recursion would overflow the stack on long ones.
+    fn drop(&mut self) {
+        let State::Lazy(work) = self.state.get_mut() else { return };
+        let mut orphans: SmallVec<[Array; 4]> = work.inputs.drain(..).collect();
+        while let Some(array) = orphans.pop() {
+            if let Some(mut node) = Arc::into_inner(array.0)
+                && let State::Lazy(work) = node.state.get_mut()
+            {
+                orphans.extend(work.inputs.drain(..));
+            }
+        }
+    }
+}

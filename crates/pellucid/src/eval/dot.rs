@@ -1,0 +1,81 @@
+//! The graph of lazy arrays as Graphviz text.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use crate::array::{Array, State};
+
+/// Writes the graph behind `arrays` in Graphviz's `dot` language: operations as boxes, arrays as ellipses. Arrays show
+/// their label, or letters in the order in which they are found.
+///
+/// ```
+/// use pellucid::{Array, export_to_dot};
+/// let a = Array::from([1.0f32]);
+/// let dot = export_to_dot(&[&(&a + &a)]);
+/// assert!(dot.starts_with("digraph {"));
+/// ```
+pub fn export_to_dot(arrays: &[&Array]) -> String {
+    let mut names: HashMap<u64, String> = HashMap::new();
+    let mut seen: HashMap<u64, ()> = HashMap::new();
+    let mut text = String::from("digraph {\n");
+    let mut stack: Vec<Array> = arrays.iter().rev().map(|&a| a.clone()).collect();
+    let mut used: HashMap<u64, ()> = HashMap::new();
+    while let Some(array) = stack.pop() {
+        if seen.insert(array.id(), ()).is_some() {
+            continue;
+        }
+        let name = name_of(&mut names, &array);
+        // Copied out, so that no two states are locked at once.
+        let work = match &*array.0.state.lock() {
+            State::Lazy(work) => Some(work.clone()),
+            _ => None,
+        };
+        let about = format!("{} {}", array.dtype(), array.shape_ref());
+        let Some(work) = work else {
+            let _ = writeln!(text, "  {{ rank=source; {name} [tooltip={}]; }}", quoted(&about));
+            continue;
+        };
+        let (op, id) = (work.op.name(), array.id());
+        let tip = format!("{about}, {} at {}", array.stream(), array.call_site());
+        let _ = writeln!(text, "  op{id} [label={}, shape=rectangle, tooltip={}];", quoted(op), quoted(&tip));
+        for input in &work.inputs {
+            let input_name = name_of(&mut names, input);
+            let _ = writeln!(text, "  {input_name} -> op{id};");
+            used.insert(input.id(), ());
+            stack.push(input.clone());
+        }
+        let _ = writeln!(text, "  op{id} -> {name};");
+    }
+    for array in arrays.iter().filter(|a| !used.contains_key(&a.id())) {
+        let _ = writeln!(text, "  {{ rank=sink; {}; }}", name_of(&mut names, array));
+    }
+    text.push('}');
+    text
+}
+
+fn name_of(names: &mut HashMap<u64, String>, array: &Array) -> String {
+    let next = names.len();
+    let make = || match array.label_text() {
+        // The number keeps arrays apart that share a label.
+        Some(label) => quoted(&format!("{label} ({})", array.id())),
+        None => quoted(&letters(next)),
+    };
+    names.entry(array.id()).or_insert_with(make).clone()
+}
+
+/// A, B, …, Z, AA, AB, …
+fn letters(mut n: usize) -> String {
+    let mut text = Vec::new();
+    loop {
+        text.push(b'A' + (n % 26) as u8);
+        if n < 26 {
+            break;
+        }
+        n = n / 26 - 1;
+    }
+    text.iter().rev().map(|&b| b as char).collect()
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+}

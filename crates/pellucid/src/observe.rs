@@ -1,0 +1,91 @@
+//! The one place everything that runs passes: launches, memory and waits, seen by at most one observer.
+//!
+//! # Cost
+//! One relaxed atomic load per event while nobody observes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use parking_lot::RwLock;
+
+use crate::eval::Member;
+use crate::stream::Stream;
+
+/// What happened to a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemoryAction {
+    /// New memory from the system.
+    Allocate,
+    /// Memory from the cache or a slab.
+    Reuse,
+    /// Given up by its last array.
+    Free,
+    /// Returned to the system from the cache.
+    Evict,
+}
+
+/// A change of memory, with the figures after it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryEvent {
+    pub action: MemoryAction,
+    /// The buffer's number; 0 for evicted blocks, which belong to no array.
+    pub buffer: u64,
+    pub bytes: u64,
+    pub active: u64,
+    pub cache: u64,
+    pub peak: u64,
+}
+
+/// One launch: operations that ran together.
+#[derive(Debug)]
+pub(crate) struct LaunchEvent<'a> {
+    /// The operations, producers first; the last one's array is the launch's result.
+    pub members: &'a [Member],
+    pub stream: Stream,
+    pub enqueued: Instant,
+    pub started: Instant,
+    pub ended: Instant,
+    /// False for views and other operations that moved no data.
+    pub ran: bool,
+    /// The reason, if the launch failed.
+    pub error: Option<&'a crate::error::Error>,
+}
+
+/// A wait for a stream: by another stream, or by the host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitEvent {
+    /// The stream that waited; `None` for the host.
+    pub waiter: Option<Stream>,
+    pub waited_for: Stream,
+    pub started: Instant,
+    pub ended: Instant,
+}
+
+/// Sees every launch, allocation and wait while it is installed.
+///
+/// Calls come from any thread, memory events from inside the allocator: an observer must not allocate arrays, wait,
+/// or panic.
+pub(crate) trait Observer: Send + Sync {
+    fn memory(&self, event: &MemoryEvent);
+    fn launch(&self, event: &LaunchEvent);
+    fn wait(&self, event: &WaitEvent);
+}
+
+static ON: AtomicBool = AtomicBool::new(false);
+static CURRENT: RwLock<Option<Arc<dyn Observer>>> = RwLock::new(None);
+
+/// The observer, if one is installed.
+pub(crate) fn observer() -> Option<Arc<dyn Observer>> {
+    if !ON.load(Ordering::Relaxed) {
+        return None;
+    }
+    CURRENT.read().clone()
+}
+
+/// Installs or removes the observer; returns the previous one.
+pub(crate) fn set_observer(observer: Option<Arc<dyn Observer>>) -> Option<Arc<dyn Observer>> {
+    let mut current = CURRENT.write();
+    ON.store(observer.is_some(), Ordering::Relaxed);
+    std::mem::replace(&mut *current, observer)
+}

@@ -1,0 +1,244 @@
+//! Streams: ordered queues of work on a device, defaults, and scopes that choose them.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+
+use crate::device::{self, Device};
+use crate::error::Result;
+use crate::eval::{Batch, Failure};
+
+/// An ordered queue of work on a device. Work of one stream runs in order; streams run side by side. A stream works from
+/// every thread.
+///
+/// ```
+/// use pellucid::{Array, Device, new_stream, ops, with_stream};
+/// # fn main() -> pellucid::Result<()> {
+/// let s = new_stream(Device::cpu())?;
+/// s.set_label("loader");
+/// let a = with_stream(s, || ops::add(&Array::from([1.0f32, 2.0]), 1.0))?;
+/// assert_eq!(a.to_vec::<f32>()?, [2.0, 3.0]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Stream(&'static StreamCore);
+
+/// What a stream is made of. Streams live as long as the process, so that a handle is a plain reference.
+pub(crate) struct StreamCore {
+    index: usize,
+    device: Device,
+    label: RwLock<Option<Arc<str>>>,
+    pub(crate) queue: Mutex<Queue>,
+    /// The first failure nobody has been told of.
+    unseen: Mutex<Option<Arc<Failure>>>,
+}
+
+/// The work of a stream that has not begun.
+#[derive(Default)]
+pub(crate) struct Queue {
+    pub batches: VecDeque<Arc<Batch>>,
+    /// Whether a thread runs this queue, or is about to.
+    pub driven: bool,
+    /// The batch enqueued last, kept to wait for.
+    pub last: Option<Arc<Batch>>,
+}
+
+static STREAMS: RwLock<Vec<Stream>> = RwLock::new(Vec::new());
+static DEFAULTS: RwLock<Vec<(Device, Stream)>> = RwLock::new(Vec::new());
+
+thread_local! {
+    static SCOPE: Cell<Option<Stream>> = const { Cell::new(None) };
+}
+
+impl Stream {
+    /// The device it belongs to.
+    pub fn device(self) -> Device {
+        self.0.device
+    }
+
+    /// Its number; streams of all devices are counted together.
+    pub fn index(self) -> usize {
+        self.0.index
+    }
+
+    /// The name given with [`Stream::set_label`], or `stream N`.
+    pub fn label(self) -> String {
+        self.0
+            .label
+            .read()
+            .as_ref()
+            .map_or_else(|| format!("stream {}", self.0.index), |label| label.to_string())
+    }
+
+    /// Names the stream, for captures, graphs and reports.
+    pub fn set_label(self, label: impl AsRef<str>) {
+        *self.0.label.write() = Some(label.as_ref().into());
+    }
+
+    pub(crate) fn core(self) -> &'static StreamCore {
+        self.0
+    }
+
+    /// Remembers a failure for `synchronize`, unless an earlier one is still unseen.
+    pub(crate) fn record_failure(self, failure: &Arc<Failure>) {
+        let mut unseen = self.0.unseen.lock();
+        if unseen.as_ref().is_none_or(|earlier| earlier.is_seen()) {
+            *unseen = Some(failure.clone());
+        }
+    }
+
+    fn take_unseen(self) -> Result<()> {
+        match self.0.unseen.lock().take() {
+            Some(failure) if !failure.is_seen() => Err(failure.tell()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The stream operations are put on by this thread now: the innermost scope's, else the default device's default.
+pub(crate) fn current_stream() -> Result<Stream> {
+    match SCOPE.get() {
+        Some(stream) => Ok(stream),
+        None => default_stream(device::process_default()),
+    }
+}
+
+/// The device of the innermost scope on this thread, if there is one.
+pub(crate) fn scoped_device() -> Option<Device> {
+    SCOPE.get().map(Stream::device)
+}
+
+/// The stream that work on a device goes to unless told otherwise. It is made on first use.
+///
+/// # Errors
+/// [`Error::Device`](crate::Error::Device) if there is no such device.
+pub fn default_stream(device: Device) -> Result<Stream> {
+    if let Some(scope) = SCOPE.get()
+        && scope.device() == device
+    {
+        return Ok(scope);
+    }
+    let find = |list: &[(Device, Stream)]| list.iter().find(|(d, _)| *d == device).map(|&(_, s)| s);
+    if let Some(stream) = find(&DEFAULTS.read()) {
+        return Ok(stream);
+    }
+    device::check("default_stream", device)?;
+    let mut defaults = DEFAULTS.write();
+    if let Some(stream) = find(&defaults) {
+        return Ok(stream);
+    }
+    let stream = register(device);
+    defaults.push((device, stream));
+    Ok(stream)
+}
+
+/// Makes `stream` the default of its device, for every thread. The default device stays as it is.
+///
+/// # Errors
+/// None today: a stream is only made for a device that is there.
+pub fn set_default_stream(stream: Stream) -> Result<()> {
+    let mut defaults = DEFAULTS.write();
+    match defaults.iter_mut().find(|(d, _)| *d == stream.device()) {
+        Some((_, current)) => *current = stream,
+        None => defaults.push((stream.device(), stream)),
+    }
+    Ok(())
+}
+
+/// Makes a new stream on a device.
+///
+/// # Errors
+/// [`Error::Device`](crate::Error::Device) if there is no such device.
+///
+/// # Cost
+/// A few hundred bytes for the life of the process; no thread.
+pub fn new_stream(device: Device) -> Result<Stream> {
+    device::check("new_stream", device)?;
+    Ok(register(device))
+}
+
+fn register(device: Device) -> Stream {
+    let mut streams = STREAMS.write();
+    let stream = Stream(Box::leak(Box::new(StreamCore {
+        index: streams.len(),
+        device,
+        label: RwLock::new(None),
+        queue: Mutex::new(Queue::default()),
+        unseen: Mutex::new(None),
+    })));
+    streams.push(stream);
+    stream
+}
+
+/// Every stream there is, by index.
+pub fn streams() -> Vec<Stream> {
+    STREAMS.read().clone()
+}
+
+/// Runs `f` with operations of this thread put on `stream`, and its device as the default one. Scopes nest, and end
+/// when `f` returns or panics.
+pub fn with_stream<R>(stream: Stream, f: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Stream>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SCOPE.set(self.0);
+        }
+    }
+    let _restore = Restore(SCOPE.replace(Some(stream)));
+    f()
+}
+
+/// Runs `f` with operations of this thread put on the default stream of `device`.
+///
+/// # Errors
+/// [`Error::Device`](crate::Error::Device) if there is no such device; `f` is not called then.
+pub fn with_device<R>(device: Device, f: impl FnOnce() -> R) -> Result<R> {
+    Ok(with_stream(default_stream(device)?, f))
+}
+
+/// Waits until everything put on the stream so far is done; without a stream, on the default one.
+///
+/// # Errors
+/// The error of failed work on the stream that no evaluation has returned yet, once.
+pub fn synchronize(stream: impl Into<Option<Stream>>) -> Result<()> {
+    let stream = match stream.into() {
+        Some(stream) => stream,
+        None => current_stream()?,
+    };
+    let last = stream.core().queue.lock().last.clone();
+    if let Some(batch) = last {
+        batch.wait();
+    }
+    stream.take_unseen()
+}
+
+impl PartialEq for Stream {
+    fn eq(&self, other: &Stream) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Stream {}
+
+impl Hash for Stream {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.index.hash(state);
+    }
+}
+
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({}, {})", self.0.device, self.0.index)
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
