@@ -27,8 +27,8 @@ pub enum Need {
 pub enum Probe {
     /// A program in the search path.
     Program(&'static str),
-    /// A file.
-    File(&'static str),
+    /// Files, all of them.
+    Files(&'static [&'static str]),
     /// A Vulkan driver, in hardware or software. Only Linux needs one: macOS has Metal, Windows DirectX.
     VulkanDriver,
 }
@@ -41,7 +41,7 @@ pub const VULKAN_DRIVER: Need = Need::System(&["mesa-vulkan-drivers"], Probe::Vu
 /// installed.
 pub const STD_SOURCE: Need = Need::System(
     &["rustc-web", "rust-web-src"],
-    Probe::File("/usr/lib/rustlib/src/rust/library/std/Cargo.toml"),
+    Probe::Files(&["/usr/bin/rustc", "/usr/lib/rustlib/src/rust/library/std/Cargo.toml"]),
 );
 /// Runs Node programs and installs their packages.
 pub const NODE: Need = Need::System(&["nodejs", "npm"], Probe::Program("npm"));
@@ -98,7 +98,7 @@ impl Probe {
     pub fn finds(self) -> bool {
         match self {
             Probe::Program(name) => process::has_program(name),
-            Probe::File(path) => Path::new(path).exists(),
+            Probe::Files(paths) => paths.iter().all(|path| Path::new(path).exists()),
             Probe::VulkanDriver => {
                 let named =
                     ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].iter().any(|v| std::env::var_os(v).is_some());
