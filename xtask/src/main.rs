@@ -1,2 +1,51 @@
-//! Project tasks.
-fn main() {}
+//! The project's tasks, run as `cargo xtask <task>`. Each task is one module under `task/`.
+//!
+//! Exit codes: 0 good, 1 something failed, 2 the task could not run.
+
+mod need;
+mod process;
+mod step;
+mod summary;
+mod task;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The tasks of the Pellucid project")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every check of the project; install what is missing
+    Test(task::test::Args),
+    /// Measure Pellucid beside its peers
+    Bench,
+    /// Type-check the library for macOS and Windows
+    CheckTargets,
+    /// Build the browser viewer
+    Viewer,
+    /// Install everything that the other tasks need
+    Setup,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().task {
+        Task::Test(args) => return task::test::run(&args),
+        Task::Setup => return task::setup::run(),
+        Task::Bench => task::bench::run(),
+        Task::CheckTargets => task::check_targets::run().map(drop),
+        Task::Viewer => task::viewer::run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            failure.exit_code()
+        }
+    }
+}

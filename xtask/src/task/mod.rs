@@ -1,0 +1,8 @@
+//! One module per task.
+
+pub mod bench;
+pub mod check_targets;
+pub mod file_length;
+pub mod setup;
+pub mod test;
+pub mod viewer;
