@@ -4,6 +4,7 @@
 
 mod assemble;
 mod index;
+mod matmul;
 pub(crate) mod parallel;
 mod random;
 mod strided;
