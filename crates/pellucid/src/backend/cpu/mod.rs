@@ -2,9 +2,14 @@
 //!
 //! Kernels take [`In`]s with any strides and write one row-major [`Out`]; they know nothing of graphs and streams.
 
+mod assemble;
 mod dispatch;
+mod index;
 mod info;
+mod matmul;
 pub(crate) mod parallel;
+mod random;
+mod strided;
 mod tensor;
 
 pub(crate) use dispatch::run;
