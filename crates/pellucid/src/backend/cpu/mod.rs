@@ -2,6 +2,9 @@
 //!
 //! Kernels take [`In`]s with any strides and write one row-major [`Out`]; they know nothing of graphs and streams.
 
+pub(crate) mod copy;
+pub(crate) mod elementwise;
+pub(crate) mod fill;
 pub(crate) mod parallel;
 mod tensor;
 
