@@ -114,8 +114,18 @@ pub(super) fn tanh<I: Isa>(x: f32) -> f32 {
 /// 1 / (1 + e^−x), exact to the last subnormal on the left.
 #[inline(always)]
 pub(super) fn sigmoid<I: Isa>(x: f32) -> f32 {
-    let e = exp::<I>(-x.abs());
-    (if x >= 0.0 { 1.0 } else { e }) / (1.0 + e)
+    let a = -x.abs();
+    let a = if a < -104.0 { -104.0 } else { a };
+    let (e, n, _) = exp_reduced::<I>(a);
+    let p = 1.0 + e;
+    // What the sum lost; put back below through the derivative of the quotient.
+    let lost = e - (p - 1.0);
+    let half = n >> 1;
+    let (s, t) = (pow2(half), pow2(n.wrapping_sub(half)));
+    let top = p * s * t;
+    let bottom = 1.0 + top;
+    let fix = lost * s * t / (bottom * bottom);
+    if x >= 0.0 { 1.0 / bottom - fix } else { top / bottom + fix }
 }
 
 /// Error function.
