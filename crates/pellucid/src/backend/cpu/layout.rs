@@ -224,6 +224,17 @@ impl<T> Shared<T> {
         Shared(slice.as_mut_ptr())
     }
 
+    pub fn from_ptr(ptr: *mut T) -> Shared<T> {
+        Shared(ptr)
+    }
+
+    /// # Safety
+    /// The place must lie in the array the pointer is for.
+    pub unsafe fn at(&self, offset: isize) -> *mut T {
+        // SAFETY: passed on to the caller.
+        unsafe { self.0.offset(offset) }
+    }
+
     /// # Safety
     /// The range must lie in the slice, and nobody else may use it meanwhile.
     #[allow(clippy::mut_from_ref)]

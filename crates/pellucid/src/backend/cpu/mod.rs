@@ -4,6 +4,8 @@
 
 mod accumulator;
 pub(crate) mod arg_reduce;
+#[cfg(test)]
+mod bench;
 mod exp;
 mod layout;
 pub(crate) mod parallel;
@@ -11,6 +13,7 @@ pub(crate) mod reduce;
 pub(crate) mod scan;
 pub(crate) mod simd;
 pub(crate) mod softmax;
+pub(crate) mod sort;
 mod tensor;
 #[cfg(test)]
 mod testing;
