@@ -2,18 +2,29 @@
 //!
 //! Kernels take [`In`]s with any strides and write one row-major [`Out`]; they know nothing of graphs and streams.
 
+mod accumulator;
+mod arg_reduce;
 mod assemble;
 mod copy;
 mod dispatch;
 mod elementwise;
+mod exp;
 mod fill;
 mod index;
 mod info;
+mod layout;
 mod matmul;
 mod parallel;
 mod random;
+mod reduce;
+mod scan;
+mod simd;
+mod softmax;
+mod sort;
 mod strided;
 mod tensor;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use copy::copy;
 pub(crate) use dispatch::run;
