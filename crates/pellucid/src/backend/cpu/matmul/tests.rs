@@ -151,6 +151,19 @@ fn large_products_split_over_cores_agree() {
 }
 
 #[test]
+fn large_products_of_all_layouts_and_odd_sizes_multiply_by_definition() {
+    for a in layouts(205, 301, 1) {
+        for b in layouts(301, 163, 2) {
+            check(&a, &b);
+        }
+    }
+    check::<f64>(&data(&[205, 301], 1), &data(&[301, 163], 2));
+    check::<f32>(&data(&[3, 205, 301], 1), &data(&[3, 301, 163], 2));
+    check::<f32>(&data(&[4100, 40], 1), &data(&[40, 50], 2));
+    check::<f32>(&data(&[30, 70], 1), &data(&[70, 4110], 2));
+}
+
+#[test]
 fn every_type_multiplies_exactly_what_it_can_hold() {
     for shapes in [([5, 7], [7, 6]), ([1, 7], [7, 6]), ([5, 7], [7, 1]), ([1, 1], [1, 1])] {
         check::<f64>(&data(&shapes.0, 1), &data(&shapes.1, 2));
@@ -238,6 +251,8 @@ fn addmm_scales_the_product_and_the_broadcast_addend() {
         check_add::<f32>(&data(c, 3), &data(&[3, 4, 5], 1), &data(&[5, 6], 2), 2.0, 0.5);
         check_add::<f32>(&data(c, 3), &data(&[4, 0], 1), &data(&[0, 6], 2), 2.0, 0.5);
     }
+    check_add::<f32>(&data(&[251], 3), &data(&[220, 300], 1), &data(&[300, 251], 2), 2.0, 0.5);
+    check_add::<f64>(&data(&[220, 1], 3), &data(&[220, 300], 1), &data(&[300, 251], 2), 2.0, -0.5);
     check_add::<f32>(&data(&[4, 1], 3), &data(&[4, 50], 1), &data(&[50, 1], 2), 2.0, 0.5);
     check_add::<f32>(&data(&[6], 3), &data(&[1, 50], 1), &data(&[50, 6], 2), 2.0, 0.5);
 }
