@@ -141,19 +141,25 @@ tiles! {
     f64, 4, _mm256_setzero_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_set1_pd, _mm256_fmadd_pd, _mm256_mul_pd
 }
 
-/// True if the machine can run this and the product is large enough to be worth packing for.
+/// True if the machine can run this and the product is so large that it gains: up to some 400 rows and columns the
+/// general product packs less and is as fast.
 pub(super) fn fits<T>(job: &Job<T>) -> bool {
     let size = job.size;
     size.m >= 4 * MR
         && size.n >= 32
         && size.k >= 32
-        && size.work() >= 192 * 192 * 192
+        && size.work() >= 384 * 384 * 384
         && std::arch::is_x86_feature_detected!("avx2")
         && std::arch::is_x86_feature_detected!("fma")
 }
 
 /// Runs a job that [`fits`]; the rows of the result must not have gaps between their elements.
 pub(super) fn multiply<T: Tile>(function: &'static str, job: &Job<T>, one: T, split: bool) -> Result<()> {
+    // From inside the pool the several parallel steps follow each other without waking the caller in between.
+    if split { rayon::scope(|_| steps(function, job, one, split)) } else { steps(function, job, one, split) }
+}
+
+fn steps<T: Tile>(function: &'static str, job: &Job<T>, one: T, split: bool) -> Result<()> {
     let (m, n, k) = (job.size.m, job.size.n, job.size.k);
     let nr = T::NR;
     let per_line = size_of::<Line>() / size_of::<T>();
@@ -304,10 +310,8 @@ unsafe fn pack<T: Tile, const R: usize>(
                 // Neighbours are read together; the compiler turns this into vector shuffles.
                 while i + 4 <= length {
                     let rows: [[T; 4]; R] = std::array::from_fn(|r| starts[r].add(i).cast::<[T; 4]>().read());
-                    for c in 0..4 {
-                        let column: [T; R] = std::array::from_fn(|r| rows[r][c]);
-                        to.add(c * R).cast::<[T; R]>().write(column);
-                    }
+                    let columns: [[T; R]; 4] = std::array::from_fn(|c| std::array::from_fn(|r| rows[r][c]));
+                    to.cast::<[[T; R]; 4]>().write(columns);
                     to = to.add(4 * R);
                     i += 4;
                 }

@@ -153,12 +153,12 @@ fn large_products_split_over_cores_agree() {
 #[test]
 fn large_products_of_all_layouts_and_odd_sizes_multiply_by_definition() {
     // The layouts against each other once round, not all pairs: the definition is slow.
-    for (a, b) in layouts(205, 301, 1).iter().zip(layouts(301, 163, 2).iter().rev()) {
+    for (a, b) in layouts(405, 501, 1).iter().zip(layouts(501, 303, 2).iter().rev()) {
         check(a, b);
     }
-    check::<f64>(&data(&[205, 301], 1), &data(&[301, 163], 2));
-    check::<f32>(&data(&[4100, 40], 1), &data(&[40, 50], 2));
-    check::<f32>(&data(&[30, 70], 1), &data(&[70, 4110], 2));
+    check::<f64>(&data(&[405, 501], 1), &data(&[501, 303], 2));
+    check::<f32>(&data(&[4100, 120], 1), &data(&[120, 130], 2));
+    check::<f32>(&data(&[100, 140], 1), &data(&[140, 4110], 2));
 }
 
 #[test]
@@ -249,8 +249,8 @@ fn addmm_scales_the_product_and_the_broadcast_addend() {
         check_add::<f32>(&data(c, 3), &data(&[3, 4, 5], 1), &data(&[5, 6], 2), 2.0, 0.5);
         check_add::<f32>(&data(c, 3), &data(&[4, 0], 1), &data(&[0, 6], 2), 2.0, 0.5);
     }
-    check_add::<f32>(&data(&[251], 3), &data(&[220, 300], 1), &data(&[300, 251], 2), 2.0, 0.5);
-    check_add::<f64>(&data(&[220, 1], 3), &data(&[220, 300], 1), &data(&[300, 251], 2), 2.0, -0.5);
+    check_add::<f32>(&data(&[351], 3), &data(&[420, 400], 1), &data(&[400, 351], 2), 2.0, 0.5);
+    check_add::<f64>(&data(&[420, 1], 3), &data(&[420, 400], 1), &data(&[400, 351], 2), 2.0, -0.5);
     check_add::<f32>(&data(&[4, 1], 3), &data(&[4, 50], 1), &data(&[50, 1], 2), 2.0, 0.5);
     check_add::<f32>(&data(&[6], 3), &data(&[1, 50], 1), &data(&[50, 6], 2), 2.0, 0.5);
 }
