@@ -129,7 +129,7 @@ table! {
     BitwiseXor "bitwise_xor" Integer 1 "Bits set in one of the two.";
     Divide "divide" Inexact 1 "Quotient; integers give `float32`.";
     Equal "equal" Compare 1 "True where equal.";
-    FloorDivide "floor_divide" Same 1 "Quotient rounded down; integers round towards zero, as in MLX.";
+    FloorDivide "floor_divide" Same 1 "Quotient rounded down.";
     Greater "greater" Compare 1 "True where a > b.";
     GreaterEqual "greater_equal" Compare 1 "True where a ≥ b.";
     LeftShift "left_shift" Integer 1 "a · 2^b, bits moved left.";

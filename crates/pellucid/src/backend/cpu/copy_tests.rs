@@ -3,7 +3,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::array::Dtype;
 
-fn copied<T: Copy + Default>(memory: &[T], dtype: Dtype, shape: &[usize], strides: &[isize], offset: usize) -> Vec<T> {
+fn copied<T: Copy + Default>(
+    memory: &[T],
+    dtype: Dtype,
+    shape: &[usize],
+    strides: &[isize],
+    offset: usize,
+) -> Vec<T> {
     let mut to = vec![T::default(); shape.iter().product()];
     // SAFETY: the tests below stay inside `memory`, and `to` has room for the shape.
     let (x, mut out) = unsafe {
@@ -55,8 +61,14 @@ fn transposes_of_every_element_size_and_ragged_shapes_are_exact() {
         let (shape, strides) = ([columns, rows], [1, columns as isize]);
         assert_eq!(copied(&bytes, Dtype::Uint8, &shape, &strides, 0), walked(&bytes, &shape, &strides, 0));
         assert_eq!(copied(&words, Dtype::Uint64, &shape, &strides, 0), walked(&words, &shape, &strides, 0));
-        assert_eq!(copied(&halves, Dtype::Float16, &shape, &strides, 0), walked(&halves, &shape, &strides, 0));
-        assert_eq!(copied(&floats, Dtype::Float32, &shape, &strides, 0), walked(&floats, &shape, &strides, 0));
+        assert_eq!(
+            copied(&halves, Dtype::Float16, &shape, &strides, 0),
+            walked(&halves, &shape, &strides, 0)
+        );
+        assert_eq!(
+            copied(&floats, Dtype::Float32, &shape, &strides, 0),
+            walked(&floats, &shape, &strides, 0)
+        );
     }
 }
 
@@ -69,7 +81,11 @@ fn batches_of_transposes_are_exact() {
         ([6, 50, 48], [2400, 1, 50]),
         ([50, 48, 6], [1, 50, 2400]),
     ] {
-        assert_eq!(copied(&x, Dtype::Uint32, &shape, &strides, 0), walked(&x, &shape, &strides, 0), "{shape:?}");
+        assert_eq!(
+            copied(&x, Dtype::Uint32, &shape, &strides, 0),
+            walked(&x, &shape, &strides, 0),
+            "{shape:?}"
+        );
     }
 }
 

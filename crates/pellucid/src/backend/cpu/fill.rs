@@ -65,7 +65,8 @@ pub(crate) fn arange(start: Scalar, step: Scalar, out: &mut Out) {
         macro_rules! write {
             ($T:ty, $f:expr) => {{
                 // SAFETY: `r` is below the number of elements of type `$T`, and ranges are disjoint.
-                let part = unsafe { std::slice::from_raw_parts_mut(out.ptr().cast::<$T>().add(r.start), r.len()) };
+                let part =
+                    unsafe { std::slice::from_raw_parts_mut(out.ptr().cast::<$T>().add(r.start), r.len()) };
                 let f = $f;
                 for (i, d) in r.zip(part) {
                     *d = f(i);
@@ -141,7 +142,10 @@ mod tests {
         assert_eq!(made::<f16>(2, |o| full(Scalar::Float(0.1), o)), [f16::from_f32(0.1); 2]);
         assert_eq!(made::<bf16>(2, |o| full(Scalar::Float(0.1), o)), [bf16::from_f32(0.1); 2]);
         assert_eq!(made::<f64>(1, |o| full(Scalar::Float(0.1), o)), [0.1]);
-        assert_eq!(made::<Complex32>(2, |o| full(Scalar::Complex(1.0, 2.0), o)), [Complex32::new(1.0, 2.0); 2]);
+        assert_eq!(
+            made::<Complex32>(2, |o| full(Scalar::Complex(1.0, 2.0), o)),
+            [Complex32::new(1.0, 2.0); 2]
+        );
         assert_eq!(made::<f32>(200_000, |o| full(Scalar::Int(3), o)), vec![3.0; 200_000]);
         assert!(made::<f32>(0, |o| full(Scalar::Int(3), o)).is_empty());
     }
@@ -159,7 +163,10 @@ mod tests {
     #[test]
     fn arange_of_integers_wraps_and_steps_by_the_truncated_difference() {
         assert_eq!(made::<i32>(4, |o| arange(Scalar::Float(0.5), Scalar::Float(2.5), o)), [0, 3, 6, 9]);
-        assert_eq!(made::<u8>(8, |o| arange(Scalar::Int(250), Scalar::Int(1), o)), [250, 251, 252, 253, 254, 255, 0, 1]);
+        assert_eq!(
+            made::<u8>(8, |o| arange(Scalar::Int(250), Scalar::Int(1), o)),
+            [250, 251, 252, 253, 254, 255, 0, 1]
+        );
         assert_eq!(made::<i64>(3, |o| arange(Scalar::Int(5), Scalar::Int(-3), o)), [5, 2, -1]);
         assert_eq!(made::<i8>(3, |o| arange(Scalar::Int(0), Scalar::Int(-2), o)), [0, -2, -4]);
     }

@@ -50,10 +50,7 @@ fn divide(a: Complex64, b: Complex64) -> Complex64 {
         Complex64::new(infinity * a.re, infinity * a.im)
     } else if (a.re.is_infinite() || a.im.is_infinite()) && b.re.is_finite() && b.im.is_finite() {
         let (re, im) = (unit(a.re), unit(a.im));
-        Complex64::new(
-            f64::INFINITY * (re * b.re + im * b.im),
-            f64::INFINITY * (im * b.re - re * b.im),
-        )
+        Complex64::new(f64::INFINITY * (re * b.re + im * b.im), f64::INFINITY * (im * b.re - re * b.im))
     } else if (b.re.is_infinite() || b.im.is_infinite()) && a.re.is_finite() && a.im.is_finite() {
         let (re, im) = (unit(b.re), unit(b.im));
         Complex64::new(0.0 * (a.re * re + a.im * im), 0.0 * (a.im * re - a.re * im))
@@ -114,7 +111,10 @@ fn expm1(x: Complex64) -> Complex64 {
 fn tanh(x: Complex64) -> Complex64 {
     if x.re.abs() > 20.0 {
         // One to the last bit of an f32; the general form would divide two infinities.
-        return Complex64::new(1.0f64.copysign(x.re), 4.0 * x.im.sin() * x.im.cos() * (-2.0 * x.re.abs()).exp());
+        return Complex64::new(
+            1.0f64.copysign(x.re),
+            4.0 * x.im.sin() * x.im.cos() * (-2.0 * x.re.abs()).exp(),
+        );
     }
     let d = (2.0 * x.re).cosh() + (2.0 * x.im).cos();
     Complex64::new((2.0 * x.re).sinh() / d, (2.0 * x.im).sin() / d)
@@ -127,7 +127,10 @@ fn sinh(x: Complex64) -> Complex64 {
 
 fn cosh(x: Complex64) -> Complex64 {
     let (sin, cos) = x.im.sin_cos();
-    Complex64::new(x.re.cosh() * cos, if x.im == 0.0 || x.re == 0.0 { x.im * x.re.signum() * 0.0 } else { x.re.sinh() * sin })
+    Complex64::new(
+        x.re.cosh() * cos,
+        if x.im == 0.0 || x.re == 0.0 { x.im * x.re.signum() * 0.0 } else { x.re.sinh() * sin },
+    )
 }
 
 /// f(i·x) / i turns a hyperbolic function into the circular one.

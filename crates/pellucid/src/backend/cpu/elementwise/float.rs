@@ -101,7 +101,7 @@ binary_table! { smooth_pair_f32: wide f32;
         let r = wa - f64::from((a / b).trunc()) * wb;
         let r = if (r != 0.0) & ((r < 0.0) != (a < 0.0)) { r + if a < 0.0 { -wb.abs() } else { wb.abs() } } else { r };
         let r = r.copysign(wa);
-        (if (r != 0.0) & ((r < 0.0) != (b < 0.0)) { r as f32 + b } else { r as f32 })
+        if (r != 0.0) & ((r < 0.0) != (b < 0.0)) { r as f32 + b } else { r as f32 }
     }, rare((a / b).abs() >= 8_388_608.0 || !a.is_finite() || !b.is_finite()) double::remainder_f32(a, b);
 }
 

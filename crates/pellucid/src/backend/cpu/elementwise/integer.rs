@@ -9,7 +9,9 @@ use crate::op::{BinaryOp, UnaryOp};
 pub(super) fn unary(op: UnaryOp, dtype: Dtype, level: Level) -> Option<Kernel> {
     use UnaryOp::*;
     match op {
-        Ceil | Conjugate | Floor | Real | Round | Trunc if dtype == Dtype::Bool => return to_bool(Real, level),
+        Ceil | Conjugate | Floor | Real | Round | Trunc if dtype == Dtype::Bool => {
+            return to_bool(Real, level);
+        }
         Ceil | Conjugate | Floor | Real | Round | Trunc => return super::cast::copy(dtype.size(), level),
         // Only as many bytes of the argument are looked at as there are elements, and none matters.
         Isinf | Isnan | Isneginf | Isposinf | Isfinite => return constant(op, level),
@@ -33,14 +35,30 @@ pub(super) fn unary(op: UnaryOp, dtype: Dtype, level: Level) -> Option<Kernel> {
 pub(super) fn binary(op: BinaryOp, dtype: Dtype, level: Level) -> Option<Kernel> {
     match dtype {
         Dtype::Bool => pair_bool(op, level),
-        Dtype::Uint8 => pair_bits_u8(op, level).or_else(|| pair_u8(op, level)).or_else(|| divide_u8(op, level)),
-        Dtype::Uint16 => pair_bits_u16(op, level).or_else(|| pair_u16(op, level)).or_else(|| divide_u16(op, level)),
-        Dtype::Uint32 => pair_bits_u32(op, level).or_else(|| pair_u32(op, level)).or_else(|| divide_u32(op, level)),
-        Dtype::Uint64 => pair_bits_u64(op, level).or_else(|| pair_u64(op, level)).or_else(|| divide_u64(op, level)),
-        Dtype::Int8 => pair_bits_u8(op, level).or_else(|| pair_i8(op, level)).or_else(|| divide_i8(op, level)),
-        Dtype::Int16 => pair_bits_u16(op, level).or_else(|| pair_i16(op, level)).or_else(|| divide_i16(op, level)),
-        Dtype::Int32 => pair_bits_u32(op, level).or_else(|| pair_i32(op, level)).or_else(|| divide_i32(op, level)),
-        Dtype::Int64 => pair_bits_u64(op, level).or_else(|| pair_i64(op, level)).or_else(|| divide_i64(op, level)),
+        Dtype::Uint8 => {
+            pair_bits_u8(op, level).or_else(|| pair_u8(op, level)).or_else(|| divide_u8(op, level))
+        }
+        Dtype::Uint16 => {
+            pair_bits_u16(op, level).or_else(|| pair_u16(op, level)).or_else(|| divide_u16(op, level))
+        }
+        Dtype::Uint32 => {
+            pair_bits_u32(op, level).or_else(|| pair_u32(op, level)).or_else(|| divide_u32(op, level))
+        }
+        Dtype::Uint64 => {
+            pair_bits_u64(op, level).or_else(|| pair_u64(op, level)).or_else(|| divide_u64(op, level))
+        }
+        Dtype::Int8 => {
+            pair_bits_u8(op, level).or_else(|| pair_i8(op, level)).or_else(|| divide_i8(op, level))
+        }
+        Dtype::Int16 => {
+            pair_bits_u16(op, level).or_else(|| pair_i16(op, level)).or_else(|| divide_i16(op, level))
+        }
+        Dtype::Int32 => {
+            pair_bits_u32(op, level).or_else(|| pair_i32(op, level)).or_else(|| divide_i32(op, level))
+        }
+        Dtype::Int64 => {
+            pair_bits_u64(op, level).or_else(|| pair_i64(op, level)).or_else(|| divide_i64(op, level))
+        }
         _ => None,
     }
 }
@@ -155,15 +173,30 @@ macro_rules! ordered {
 }
 macro_rules! unsigned {
     ($unary:ident, $pair:ident, $divide:ident, $T:ident, $wide:ident) => {
-        ordered!($unary, $pair, $divide, $T, $wide,
-            |x: $T| x, |x: $T| $T::from(x != 0),
-            |a: $T, b: $T| a / b, |a: $T, b: $T| a % b, |_: $T| false);
+        ordered!(
+            $unary,
+            $pair,
+            $divide,
+            $T,
+            $wide,
+            |x: $T| x,
+            |x: $T| $T::from(x != 0),
+            |a: $T, b: $T| a / b,
+            |a: $T, b: $T| a % b,
+            |_: $T| false
+        );
     };
 }
 macro_rules! signed {
     ($unary:ident, $pair:ident, $divide:ident, $T:ident, $wide:ident) => {
-        ordered!($unary, $pair, $divide, $T, $wide,
-            |x: $T| x.wrapping_abs(), |x: $T| $T::from(x > 0) - $T::from(x < 0),
+        ordered!(
+            $unary,
+            $pair,
+            $divide,
+            $T,
+            $wide,
+            |x: $T| x.wrapping_abs(),
+            |x: $T| $T::from(x > 0) - $T::from(x < 0),
             |a: $T, b: $T| {
                 let q = a.wrapping_div(b);
                 // Rounded towards zero; one less where the true quotient is negative and not whole.
@@ -173,7 +206,8 @@ macro_rules! signed {
                 let r = a.wrapping_rem(b);
                 if (r != 0) & ((r < 0) != (b < 0)) { r.wrapping_add(b) } else { r }
             },
-            |b: $T| b < 0);
+            |b: $T| b < 0
+        );
     };
 }
 unsigned!(unary_u8, pair_u8, divide_u8, u8, u32);

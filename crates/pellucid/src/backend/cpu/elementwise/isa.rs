@@ -33,7 +33,10 @@ impl Level {
         #[allow(unused_mut, reason = "only x86-64 has more than one level")]
         let mut levels = vec![Level::Base];
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2") {
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("bmi2")
+        {
             levels.push(Level::Avx2);
             if is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")

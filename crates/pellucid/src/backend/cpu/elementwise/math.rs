@@ -23,10 +23,7 @@ fn exp_reduced<I: Isa>(x: f32) -> (f32, i32, f32) {
     // ln 2 in two parts; the first has few enough bits that its product with n is exact.
     let r = I::fma(nf, -0.693_359_375, x);
     let r = I::fma(nf, 2.121_944_400_546_905_8e-4, r);
-    let q = I::poly(
-        r,
-        [5.000000000e-01, 1.666651815e-01, 4.166620597e-02, 8.368884213e-03, 1.395047293e-03],
-    );
+    let q = I::poly(r, [5.000000000e-01, 1.666651815e-01, 4.166620597e-02, 8.368884213e-03, 1.395047293e-03]);
     (I::fma(r * r, q, r), n, nf)
 }
 
@@ -189,16 +186,10 @@ fn sin_cos<I: Isa>(x: f32, quarter: i32) -> f32 {
     let (r, q) = trig_reduced::<I>(x);
     let (r, q) = (r as f32, q.wrapping_add(quarter));
     let z = r * r;
-    let sin = I::fma(
-        r * z,
-        I::poly(z, [-1.666666716e-01, 8.333329111e-03, -1.983933034e-04, 2.718274118e-06]),
-        r,
-    );
-    let cos = I::fma(
-        z * z,
-        I::poly(z, [4.166664556e-02, -1.388736418e-03, 2.443808262e-05]),
-        I::fma(-0.5, z, 1.0),
-    );
+    let sin =
+        I::fma(r * z, I::poly(z, [-1.666666716e-01, 8.333329111e-03, -1.983933034e-04, 2.718274118e-06]), r);
+    let cos =
+        I::fma(z * z, I::poly(z, [4.166664556e-02, -1.388736418e-03, 2.443808262e-05]), I::fma(-0.5, z, 1.0));
     let y = if q & 1 == 0 { sin } else { cos };
     f32::from_bits(y.to_bits() ^ ((q as u32 & 2) << 30))
 }

@@ -69,10 +69,9 @@ fn run_at(level: Level, program: &Program, inputs: &[In], out: &mut Out) -> Resu
     let built = plan.build(program, inputs, out, level);
     if built.is_ok() {
         let bytes: usize = inputs.iter().map(|x| x.dtype.size()).sum::<usize>() + out.dtype.size();
-        let flops: u64 = program.instrs.iter().map(|i| i.func.flops()).sum();
         let out = &*out;
         // Four operations take about as long as moving a byte.
-        parallel::ranges(n, BLOCK, bytes + flops as usize / 4, |range| execute(&plan, out, range));
+        parallel::ranges(n, BLOCK, bytes + plan.flops as usize / 4, |range| execute(&plan, out, range));
     }
     PLAN.set(Some(plan));
     built

@@ -41,6 +41,8 @@ pub(super) struct Plan {
     pub buffers: usize,
     /// Bytes of the widest element any block holds.
     pub widest: usize,
+    /// Operations per element.
+    pub flops: u64,
     consts: Vec<u32>,
     results: Vec<u32>,
     last_use: Vec<u32>,
@@ -64,6 +66,7 @@ impl Plan {
         self.wide = [None; 4];
         self.buffers = 0;
         self.widest = 1;
+        self.flops = 0;
         check(program, inputs, out)?;
 
         for x in inputs {
@@ -73,8 +76,9 @@ impl Plan {
             self.add_const(element_bits(value, dtype), dtype.size());
         }
 
-        self.last_use.resize(program.instrs.len(), 0);
-        for (i, instr) in program.instrs.iter().enumerate() {
+        let instrs = program.instrs.as_slice();
+        self.last_use.resize(instrs.len(), 0);
+        for (i, instr) in instrs.iter().enumerate() {
             for arg in instr.args() {
                 if let Arg::Instr(j) = *arg {
                     self.last_use[usize::from(j)] = i as u32;
@@ -82,17 +86,19 @@ impl Plan {
             }
         }
 
+        self.steps.reserve(instrs.len());
+        self.results.reserve(instrs.len());
         // Neighbours often do the same; the tables need not be asked again.
-        let mut found: Option<((Func, Dtype, Dtype), Parts)> = None;
-        let last = program.instrs.len() - 1;
-        for (i, instr) in program.instrs.iter().enumerate() {
-            let key = (instr.func, instr.compute, instr.result);
-            let parts = match found {
-                Some((k, parts)) if k == key => parts,
-                _ => Parts::of(instr, level)?,
-            };
-            found = Some((key, parts));
-            self.add_instr(instr, &parts, i == last, out);
+        let mut key = None;
+        let mut parts = Parts::default();
+        let mut flops = 0;
+        for (i, instr) in instrs.iter().enumerate() {
+            let own = Some((instr.func, instr.compute, instr.result));
+            if key != own {
+                (key, parts, flops) = (own, Parts::of(instr, level)?, instr.func.flops());
+            }
+            self.flops += flops;
+            self.add_instr(instr, &parts, i + 1 == instrs.len(), out);
             for arg in instr.args() {
                 if let Arg::Instr(j) = *arg {
                     let j = usize::from(j);
@@ -228,6 +234,16 @@ struct Parts {
 
 impl Parts {
     fn of(instr: &Instr, level: Level) -> Result<Parts> {
+        let result = match instr.func {
+            Func::Unary(op) => op.result_dtype(instr.compute),
+            Func::Binary(op) => op.result_dtype(instr.compute),
+            Func::Select => instr.compute,
+            Func::Cast => instr.result,
+        };
+        if result != instr.result {
+            let message = format!("{} gives {result}, not {}", instr.func.name(), instr.result);
+            return Err(Error::internal("elementwise", message));
+        }
         let is_half = |d| matches!(d, Dtype::Float16 | Dtype::Bfloat16);
         // Elements that are only moved are not converted.
         let moves = instr.func == Func::Select || instr.func == Func::Cast && instr.compute == instr.result;
@@ -238,7 +254,8 @@ impl Parts {
             None
         } else {
             Some(kernel(instr.func, compute, result, level).ok_or_else(|| {
-                let message = format!("{} is not supported; convert the argument with astype first", instr.compute);
+                let message =
+                    format!("{} is not supported; convert the argument with astype first", instr.compute);
                 Error::dtype(instr.func.name(), message)
             })?)
         };
@@ -272,21 +289,13 @@ fn check(program: &Program, inputs: &[In], out: &Out) -> Result<()> {
             return fail(format!("{} {:?} was given for {dtype} of shape {:?}", x.dtype, x.shape, out.shape));
         }
     }
-    for (i, instr) in program.instrs.iter().enumerate() {
-        let result = match instr.func {
-            Func::Unary(op) => op.result_dtype(instr.compute),
-            Func::Binary(op) => op.result_dtype(instr.compute),
-            Func::Select => instr.compute,
-            Func::Cast => instr.result,
-        };
-        if result != instr.result {
-            return fail(format!("instruction {i} ({}) gives {result}, not {}", instr.func.name(), instr.result));
-        }
+    let instrs = program.instrs.as_slice();
+    for (i, instr) in instrs.iter().enumerate() {
         for (k, arg) in instr.args().iter().enumerate() {
             let dtype = match *arg {
                 Arg::Input(j) => program.inputs.get(usize::from(j)).copied(),
                 Arg::Const(j) => program.consts.get(usize::from(j)).map(|c| c.1),
-                Arg::Instr(j) if usize::from(j) < i => Some(program.instrs[usize::from(j)].result),
+                Arg::Instr(j) if usize::from(j) < i => Some(instrs[usize::from(j)].result),
                 Arg::Instr(_) => None,
             };
             if dtype != Some(instr.arg_dtype(k)) {

@@ -18,7 +18,8 @@ fn ulp_error(got: f32, want: f64) -> f64 {
 
 /// Every 997th float, and the edges.
 fn samples() -> Vec<f32> {
-    let edges = [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN, 1e-45, -1e-45];
+    let edges =
+        [0.0, -0.0, 1.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN, 1e-45, -1e-45];
     let dense = (-20_000..20_000).map(|i| i as f32 / 1000.0);
     (0..=u32::MAX / 997).map(|i| f32::from_bits(i * 997)).chain(dense).chain(edges).collect()
 }
@@ -113,7 +114,8 @@ fn smooth_functions_stay_within_two_units_in_the_last_place() {
 
 #[test]
 fn functions_of_two_arguments_stay_within_one_unit_in_the_last_place() {
-    let edges = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 2.5, 1e-40, 1e38, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let edges =
+        [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 2.5, 1e-40, 1e38, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     let mut pairs: Vec<(f32, f32)> = edges.iter().flat_map(|&a| edges.iter().map(move |&b| (a, b))).collect();
     // A fixed sequence that wanders over the whole range of both arguments.
     let mut state = 1u64;
@@ -158,7 +160,10 @@ fn functions_of_two_arguments_stay_within_one_unit_in_the_last_place() {
 fn the_sign_of_zero_survives() {
     use UnaryOp::*;
     let x = Tensor::of(&[-0.0f32]);
-    for op in [Arcsin, Arcsinh, Arctan, Arctanh, Erf, Erfinv, Expm1, Log1p, Sin, Sinh, Sqrt, Tan, Tanh, Ceil, Round, Trunc] {
+    for op in [
+        Arcsin, Arcsinh, Arctan, Arctanh, Erf, Erfinv, Expm1, Log1p, Sin, Sinh, Sqrt, Tan, Tanh, Ceil, Round,
+        Trunc,
+    ] {
         let y = unary(op, &x).to_vec::<f32>()[0];
         assert!(y == 0.0 && y.is_sign_negative(), "{} of -0 is {y}", op.name());
     }
@@ -167,7 +172,13 @@ fn the_sign_of_zero_survives() {
 #[test]
 fn float64_error_functions_are_exact_to_their_last_digits() {
     // From the published tables of erf, 16 digits.
-    for (x, want) in [(0.1, 0.1124629160182849), (0.5, 0.5204998778130465), (1.0, 0.8427007929497149), (2.0, 0.9953222650189527), (3.0, 0.9999779095030014)] {
+    for (x, want) in [
+        (0.1, 0.1124629160182849),
+        (0.5, 0.5204998778130465),
+        (1.0, 0.8427007929497149),
+        (2.0, 0.9953222650189527),
+        (3.0, 0.9999779095030014),
+    ] {
         assert!((double::erf(x) - want).abs() < 3e-16, "erf({x}) = {}", double::erf(x));
         assert_eq!(double::erf(-x), -double::erf(x));
     }

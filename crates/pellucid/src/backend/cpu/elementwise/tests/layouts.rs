@@ -179,8 +179,9 @@ fn the_output_may_be_the_memory_of_an_input() {
             let expected = bits(&run_program(&program, &[&a, &b], &[n]));
             let (ptr, shape) = (a.memory.as_mut_ptr().cast::<u8>(), [n]);
             // SAFETY: the memory is that of `a`, used through these two alone.
-            let (x, mut out) =
-                unsafe { (In::new(ptr, Dtype::Float32, &shape, &[1]), Out::new(ptr, Dtype::Float32, &shape)) };
+            let (x, mut out) = unsafe {
+                (In::new(ptr, Dtype::Float32, &shape, &[1]), Out::new(ptr, Dtype::Float32, &shape))
+            };
             run(&program, &[x, b.input()], &mut out).expect("valid");
             assert!(bits(&a) == expected, "{n} elements, {len} instructions");
         }

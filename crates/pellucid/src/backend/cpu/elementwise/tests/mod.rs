@@ -9,6 +9,7 @@ use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 
 use super::*;
+use crate::array::Element;
 use crate::op::{Arg, BinaryOp, Instr, Scalar};
 
 /// An array with its memory.
@@ -118,7 +119,6 @@ pub(super) fn run_program(program: &Program, inputs: &[&Tensor], shape: &[usize]
     let dtype = program.instrs.last().expect("a program has instructions").result;
     let mut out = Tensor::zeros(dtype, shape);
     run(program, &ins, &mut out.out()).expect("the function takes this type");
-    // Every level gives the same, except that a fused multiply-add may change the last bits of smooth functions.
     out
 }
 
@@ -135,5 +135,3 @@ pub(super) fn binary(op: BinaryOp, a: &Tensor, b: &Tensor) -> Tensor {
 pub(super) fn cast(x: &Tensor, to: Dtype) -> Tensor {
     run_program(&single(Func::Cast, x.dtype, to, &[x.dtype]), &[x], &x.shape)
 }
-
-use crate::array::Element;
