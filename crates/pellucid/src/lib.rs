@@ -9,6 +9,8 @@ mod eval;
 pub mod memory;
 mod observe;
 pub mod op;
+pub mod ops;
+pub mod random;
 mod stream;
 
 pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape};

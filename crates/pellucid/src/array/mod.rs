@@ -3,6 +3,7 @@
 mod dtype;
 mod element;
 mod node;
+mod operators;
 mod shape;
 mod value;
 

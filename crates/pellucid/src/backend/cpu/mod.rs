@@ -14,6 +14,7 @@ mod tensor;
 
 pub(crate) use dispatch::run;
 pub(crate) use info::info;
+pub(crate) use random::threefry;
 pub(crate) use tensor::{In, Out, is_row_major};
 
 pub(crate) fn elementwise(_p: &crate::op::Program, _i: &[In], _o: &mut Out) -> crate::Result<()> {
