@@ -6,6 +6,7 @@ mod call_site;
 mod device;
 mod error;
 mod eval;
+pub mod io;
 pub mod memory;
 mod observe;
 pub mod op;

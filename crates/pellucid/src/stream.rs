@@ -108,6 +108,12 @@ pub(crate) fn current_stream() -> Result<Stream> {
     }
 }
 
+/// A stream for an array that only carries an error: the current one, or one of the CPU if there is none.
+pub(crate) fn any_stream() -> Stream {
+    let cpu = Device::cpu();
+    current_stream().or_else(|_| default_stream(cpu)).unwrap_or_else(|_| register(cpu))
+}
+
 /// The device of the innermost scope on this thread, if there is one.
 pub(crate) fn scoped_device() -> Option<Device> {
     SCOPE.get().map(Stream::device)

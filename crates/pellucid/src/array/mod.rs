@@ -1,9 +1,13 @@
 //! Arrays: element types, shapes, layouts, construction, reading and printing.
 
+mod construct;
 mod dtype;
 mod element;
+mod host;
 mod node;
 mod operators;
+mod print;
+mod rows;
 mod shape;
 mod value;
 
@@ -11,7 +15,10 @@ use std::sync::Arc;
 
 pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;
+pub(crate) use host::HostView;
 pub(crate) use node::{Inputs, Node, State, Work};
+pub use print::{PrintOptions, print_options, set_print_options};
+pub use rows::Rows;
 pub(crate) use shape::resolve_axis;
 pub use shape::{Axes, Shape};
 pub(crate) use value::{Strides, Value, broadcast_strides};

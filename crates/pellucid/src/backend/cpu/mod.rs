@@ -2,24 +2,33 @@
 //!
 //! Kernels take [`In`]s with any strides and write one row-major [`Out`]; they know nothing of graphs and streams.
 
+mod accumulator;
+mod arg_reduce;
 mod assemble;
+mod copy;
 mod dispatch;
+mod elementwise;
+mod exp;
+mod fill;
 mod index;
 mod info;
+mod layout;
 mod matmul;
 pub(crate) mod parallel;
 mod random;
+mod reduce;
+mod scan;
+mod simd;
+mod softmax;
+mod sort;
 mod strided;
 mod tensor;
+#[cfg(test)]
+mod testing;
 
+pub(crate) use copy::copy;
 pub(crate) use dispatch::run;
+pub(crate) use elementwise::run as elementwise;
 pub(crate) use info::info;
 pub(crate) use random::threefry;
 pub(crate) use tensor::{In, Out, is_row_major};
-
-pub(crate) fn elementwise(_p: &crate::op::Program, _i: &[In], _o: &mut Out) -> crate::Result<()> {
-    todo!()
-}
-pub(crate) fn copy(_i: &In, _o: &mut Out) {
-    todo!()
-}

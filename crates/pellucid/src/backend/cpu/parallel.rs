@@ -1,8 +1,11 @@
 //! Splitting one kernel's work over the cores.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
+
+use crate::error::Result;
 
 /// Below this many bytes of traffic a kernel finishes sooner than the other cores wake up.
 pub(crate) const SERIAL_BYTES: usize = 256 * 1024;
@@ -21,4 +24,21 @@ pub(crate) fn ranges(count: usize, grain: usize, bytes_per_item: usize, body: im
     // A few pieces per core, so that a core that started late or was interrupted does not hold up the others.
     let piece = count.div_ceil(cores * 4).next_multiple_of(grain);
     (0..count.div_ceil(piece)).into_par_iter().for_each(|i| body(i * piece..((i + 1) * piece).min(count)));
+}
+
+/// As [`ranges`], for work that can fail; the first error is returned.
+pub(crate) fn try_ranges(
+    count: usize,
+    grain: usize,
+    bytes_per_item: usize,
+    body: impl Fn(Range<usize>) -> Result<()> + Sync,
+) -> Result<()> {
+    let failure = OnceLock::new();
+    ranges(count, grain, bytes_per_item, |range| {
+        if let Err(e) = body(range) {
+            // A second error says nothing more than the first.
+            let _ = failure.set(e);
+        }
+    });
+    failure.into_inner().map_or(Ok(()), Err)
 }

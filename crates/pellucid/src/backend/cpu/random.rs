@@ -16,7 +16,6 @@ const LANES: usize = 16;
 /// Hashing costs about as much as moving this many bytes; tells the scheduler when a second core pays.
 const BYTES_PER_PAIR: usize = 32;
 
-const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
 const PARITY: u32 = 0x1BD1_1BDA;
 
 /// Random words of `width` bytes, an equal share of `out` for each key in `keys` (`[..., 2]`, `uint32`).
@@ -115,19 +114,24 @@ pub(crate) fn threefry<const N: usize>(
         a[i] = a[i].wrapping_add(schedule[0]);
         b[i] = b[i].wrapping_add(schedule[1]);
     }
-    for group in 0..5 {
-        for rotation in ROTATIONS[group % 2] {
-            for i in 0..N {
+    // Written out, because vectors shift much faster by constants.
+    macro_rules! group {
+        ($number:literal: $($rotation:literal)*) => {
+            $(for i in 0..N {
                 a[i] = a[i].wrapping_add(b[i]);
-                b[i] = b[i].rotate_left(rotation) ^ a[i];
+                b[i] = b[i].rotate_left($rotation) ^ a[i];
+            })*
+            for i in 0..N {
+                a[i] = a[i].wrapping_add(schedule[$number % 3]);
+                b[i] = b[i].wrapping_add(schedule[($number + 1) % 3].wrapping_add($number));
             }
-        }
-        let inject = schedule[(group + 2) % 3].wrapping_add(group as u32 + 1);
-        for i in 0..N {
-            a[i] = a[i].wrapping_add(schedule[(group + 1) % 3]);
-            b[i] = b[i].wrapping_add(inject);
-        }
+        };
     }
+    group!(1: 13 15 26 6);
+    group!(2: 17 29 16 24);
+    group!(3: 13 15 26 6);
+    group!(4: 17 29 16 24);
+    group!(5: 13 15 26 6);
     (a, b)
 }
 

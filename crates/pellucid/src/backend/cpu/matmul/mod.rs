@@ -3,6 +3,8 @@
 //! Matrices keep their strides: transposed, sliced and broadcast operands are multiplied where they lie. The 16-bit
 //! types are multiplied in `float32` and rounded once.
 
+#[cfg(target_arch = "x86_64")]
+mod blocked;
 mod convert;
 mod vector;
 
@@ -115,17 +117,32 @@ impl Size {
 /// An element type that is multiplied as it is.
 trait Real: Element<Stored = Self> + vector::Dot {
     fn from_f64(value: f64) -> Self;
+
+    /// Runs the job in a way made for this type and size; `None` if there is none.
+    fn special(_job: &Job<Self>, _split: bool) -> Option<Result<()>> {
+        None
+    }
 }
 
 impl Real for f32 {
     fn from_f64(value: f64) -> f32 {
         value as f32
     }
+
+    #[cfg(target_arch = "x86_64")]
+    fn special(job: &Job<f32>, split: bool) -> Option<Result<()>> {
+        blocked::fits(job).then(|| blocked::multiply("matmul", job, 1.0, split))
+    }
 }
 
 impl Real for f64 {
     fn from_f64(value: f64) -> f64 {
         value
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn special(job: &Job<f64>, split: bool) -> Option<Result<()>> {
+        blocked::fits(job).then(|| blocked::multiply("matmul", job, 1.0, split))
     }
 }
 
@@ -184,8 +201,7 @@ fn multiply<T: Real>(
         job.size.m *= count;
         grid.pop();
     }
-    run(job, &grid);
-    Ok(())
+    run(job, &grid)
 }
 
 /// `out = alpha · a @ b + beta · out`; with a `beta` of zero `out` is not read.
@@ -200,7 +216,7 @@ struct Job<T> {
 }
 
 /// Runs the job for every position of the batch; strides are those of a, b and out.
-fn run<T: Real>(job: Job<T>, batch: &Grid<3>) {
+fn run<T: Real>(job: Job<T>, batch: &Grid<3>) -> Result<()> {
     use rayon::prelude::*;
 
     let count = batch.elements();
@@ -218,31 +234,38 @@ fn run<T: Real>(job: Job<T>, batch: &Grid<3>) {
     if inside || cores == 1 || work.saturating_mul(count) <= SERIAL_WORK {
         let mut walk = batch.walk(0);
         for _ in 0..count {
-            at(walk.offsets).multiply(inside);
+            at(walk.offsets).multiply(inside)?;
             walk.step();
         }
+        Ok(())
     } else {
         let piece = count.div_ceil(cores * 4).max(1);
-        (0..count.div_ceil(piece)).into_par_iter().for_each(|i| {
+        (0..count.div_ceil(piece)).into_par_iter().try_for_each(|i| {
             let mut walk = batch.walk(i * piece);
             for _ in i * piece..((i + 1) * piece).min(count) {
-                at(walk.offsets).multiply(false);
+                at(walk.offsets).multiply(false)?;
                 walk.step();
             }
-        });
+            Ok(())
+        })
     }
 }
 
 impl<T: Real> Job<T> {
-    fn multiply(self, parallel: bool) {
+    fn multiply(self, parallel: bool) -> Result<()> {
         let Job { size, a, b, out, alpha, beta } = self;
         if size.n == 1 && vector::fits(a) {
             let x = (b.ptr, b.row);
-            return vector::multiply(size.m, size.k, a, x, (out.ptr, out.row), alpha, beta, parallel);
+            vector::multiply(size.m, size.k, a, x, (out.ptr, out.row), alpha, beta, parallel);
+            return Ok(());
         }
         if size.m == 1 && vector::fits(b) {
             let x = (a.ptr, a.col);
-            return vector::multiply(size.n, size.k, b.transposed(), x, (out.ptr, 1), alpha, beta, parallel);
+            vector::multiply(size.n, size.k, b.transposed(), x, (out.ptr, 1), alpha, beta, parallel);
+            return Ok(());
+        }
+        if let Some(result) = T::special(&self, parallel) {
+            return result;
         }
         let parallelism = if parallel { Parallelism::Rayon(0) } else { Parallelism::None };
         let read = beta != T::from_f64(0.0);
@@ -271,6 +294,7 @@ impl<T: Real> Job<T> {
                 parallelism,
             );
         }
+        Ok(())
     }
 }
 

@@ -71,10 +71,10 @@ fn naive<T: Element<Stored = T>, S: Num + Copy>(
     for p in positions(&out_shape(a, b)) {
         let (batch, ends) = p.split_at(p.len() - 2);
         let mut sum = S::zero();
+        let (mut x, mut y) = ([batch, &[ends[0], 0]].concat(), [batch, &[0, ends[1]]].concat());
         for i in 0..k {
-            let x = a.at(&[batch, &[ends[0], i]].concat());
-            let y = b.at(&[batch, &[i, ends[1]]].concat());
-            sum = sum + wide(x) * wide(y);
+            (x[batch.len() + 1], y[batch.len()]) = (i, i);
+            sum = sum + wide(a.at(&x)) * wide(b.at(&y));
         }
         let start = c.map_or(S::zero(), |(c, beta)| beta * wide(c.at(&p)));
         want.push(alpha * sum + start);
@@ -148,6 +148,17 @@ fn large_products_split_over_cores_agree() {
     check::<f32>(&data(&[1500, 1000], 1), &data(&[1000, 1], 2));
     check::<f32>(&data(&[1, 1000], 1), &data(&[1000, 1500], 2));
     check::<f32>(&data(&[2, 500_000], 1), &data(&[500_000, 1], 2));
+}
+
+#[test]
+fn large_products_of_all_layouts_and_odd_sizes_multiply_by_definition() {
+    // The layouts against each other once round, not all pairs: the definition is slow.
+    for (a, b) in layouts(405, 501, 1).iter().zip(layouts(501, 303, 2).iter().rev()) {
+        check(a, b);
+    }
+    check::<f64>(&data(&[405, 501], 1), &data(&[501, 303], 2));
+    check::<f32>(&data(&[4100, 120], 1), &data(&[120, 130], 2));
+    check::<f32>(&data(&[100, 140], 1), &data(&[140, 4110], 2));
 }
 
 #[test]
@@ -238,6 +249,8 @@ fn addmm_scales_the_product_and_the_broadcast_addend() {
         check_add::<f32>(&data(c, 3), &data(&[3, 4, 5], 1), &data(&[5, 6], 2), 2.0, 0.5);
         check_add::<f32>(&data(c, 3), &data(&[4, 0], 1), &data(&[0, 6], 2), 2.0, 0.5);
     }
+    check_add::<f32>(&data(&[351], 3), &data(&[420, 400], 1), &data(&[400, 351], 2), 2.0, 0.5);
+    check_add::<f64>(&data(&[420, 1], 3), &data(&[420, 400], 1), &data(&[400, 351], 2), 2.0, -0.5);
     check_add::<f32>(&data(&[4, 1], 3), &data(&[4, 50], 1), &data(&[50, 1], 2), 2.0, 0.5);
     check_add::<f32>(&data(&[6], 3), &data(&[1, 50], 1), &data(&[50, 6], 2), 2.0, 0.5);
 }

@@ -204,10 +204,9 @@ unsafe fn add_columns<T: Dot + MulAdd, const FUSED: bool>(
         }
         i += 4;
     }
-    for i in i..x.len() {
-        let c = column(i);
-        for j in 0..rows {
-            sums[j] = c[j].times_plus::<FUSED>(x[i], sums[j]);
+    for (i, &x) in x.iter().enumerate().skip(i) {
+        for (sum, &c) in sums.iter_mut().zip(column(i)) {
+            *sum = c.times_plus::<FUSED>(x, *sum);
         }
     }
 }

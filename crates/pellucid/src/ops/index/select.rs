@@ -1,151 +1,15 @@
-//! Selecting parts of arrays, and replacing them.
-//!
-//! [`Index`] says what to select along an axis; a list of them is read as NumPy reads what stands between brackets.
-//! Positions known now are checked now, those in arrays when they are used.
-
-use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+//! Lists of indices: the rectangular part first, then what index arrays choose from it.
 
 use smallvec::{SmallVec, smallvec};
 
-use super::elementwise::{add, multiply};
-use super::operand::Operand;
-use super::shape::{broadcast_to, permuted};
-use super::{along, apply2, cast, counting, flat, shaped, slice};
-use crate::array::{Array, Dtype, Inputs, Shape, resolve_axis};
+use super::{Index, value};
+use crate::array::{Array, Dtype, Inputs, Shape};
 use crate::error::{Error, Result};
 use crate::op::{Op, SliceSpec};
-
-/// What to select along one axis.
-///
-/// Integers, ranges and arrays of integers convert into it; the macro [`idx!`](crate::idx) makes a list.
-///
-/// ```
-/// use pellucid::{Dtype, idx, ops, ops::Index};
-/// # fn main() -> pellucid::Result<()> {
-/// let a = ops::zeros([4, 5, 6], Dtype::Float32)?;
-/// assert_eq!(a.index(idx![0])?.shape(), &[5, 6]);
-/// assert_eq!(a.index(idx![1..3, .., -1])?.shape(), &[2, 5]);
-/// assert_eq!(a.index(idx![Index::Ellipsis, Index::step(None, None, -2)])?.shape(), &[4, 5, 3]);
-/// assert_eq!(a.index(idx![Index::NewAxis, 2..])?.shape(), &[1, 2, 5, 6]);
-/// assert!(a.index(idx![4]).is_err());
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug)]
-pub enum Index {
-    /// One position; the axis disappears. Negative ones count from the end.
-    Int(i64),
-    /// Positions from `start` to before `stop` in steps of `step`, as Python reads them: negative ones count from the
-    /// end, and what is outside is left out.
-    Slice {
-        /// First position; the end the steps come from if not given.
-        start: Option<i64>,
-        /// The first position left out; the end the steps go to if not given.
-        stop: Option<i64>,
-        /// Distance between positions; negative runs backwards.
-        step: i64,
-    },
-    /// A new axis of size one.
-    NewAxis,
-    /// All axes that no other index names.
-    Ellipsis,
-    /// The positions in an array of integers. Several are broadcast with each other.
-    Array(Array),
-}
-
-impl Index {
-    /// Positions from `start` to before `stop` in steps of `step`.
-    pub fn step(start: impl Into<Option<i64>>, stop: impl Into<Option<i64>>, step: i64) -> Index {
-        Index::Slice { start: start.into(), stop: stop.into(), step }
-    }
-}
-
-/// A list of [`Index`]es, each written as an integer, a range, an array or an `Index`.
-///
-/// ```
-/// use pellucid::{Array, idx};
-/// # fn main() -> pellucid::Result<()> {
-/// let a = Array::from([[1, 2, 3], [4, 5, 6]]);
-/// assert_eq!(a.index(idx![.., 1])?.to_vec::<i32>()?, [2, 5]);
-/// # Ok(())
-/// # }
-/// ```
-#[macro_export]
-macro_rules! idx {
-    ($($index:expr),* $(,)?) => {
-        [$($crate::ops::Index::from($index)),*]
-    };
-}
-
-impl From<&Array> for Index {
-    fn from(a: &Array) -> Index {
-        Index::Array(a.clone())
-    }
-}
-
-impl From<Array> for Index {
-    fn from(a: Array) -> Index {
-        Index::Array(a)
-    }
-}
-
-impl From<RangeFull> for Index {
-    fn from(_: RangeFull) -> Index {
-        Index::step(None, None, 1)
-    }
-}
-
-/// Positions too large for 63 bits are outside of every array, as the largest one is.
-trait Position: Copy {
-    fn position(self) -> i64;
-    fn after(self) -> Option<i64>;
-}
-
-macro_rules! positions {
-    ($($ty:ty),*) => {
-        $(impl Position for $ty {
-            fn position(self) -> i64 {
-                i64::try_from(self).unwrap_or(i64::MAX)
-            }
-
-            /// The position behind it; −1 is the last one, so nothing is behind it.
-            fn after(self) -> Option<i64> {
-                self.position().checked_add(1).filter(|&p| p != 0)
-            }
-        }
-        impl From<$ty> for Index {
-            fn from(at: $ty) -> Index {
-                Index::Int(at.position())
-            }
-        }
-        impl From<Range<$ty>> for Index {
-            fn from(r: Range<$ty>) -> Index {
-                Index::step(r.start.position(), r.end.position(), 1)
-            }
-        }
-        impl From<RangeFrom<$ty>> for Index {
-            fn from(r: RangeFrom<$ty>) -> Index {
-                Index::step(r.start.position(), None, 1)
-            }
-        }
-        impl From<RangeTo<$ty>> for Index {
-            fn from(r: RangeTo<$ty>) -> Index {
-                Index::step(None, r.end.position(), 1)
-            }
-        }
-        impl From<RangeInclusive<$ty>> for Index {
-            fn from(r: RangeInclusive<$ty>) -> Index {
-                Index::step(r.start().position(), r.end().after(), 1)
-            }
-        }
-        impl From<RangeToInclusive<$ty>> for Index {
-            fn from(r: RangeToInclusive<$ty>) -> Index {
-                Index::step(None, r.end.after(), 1)
-            }
-        })*
-    };
-}
-positions!(i32, i64, usize);
+use crate::ops::elementwise::{add, multiply};
+use crate::ops::operand::Operand;
+use crate::ops::shape::{broadcast_to, permuted};
+use crate::ops::{apply2, cast, counting, flat, shaped, slice, whole};
 
 /// First position, number of positions and step of a slice of an axis, as Python computes them.
 fn resolve_slice(
@@ -203,7 +67,7 @@ impl Selection {
         if indices.iter().filter(|i| matches!(i, Index::Ellipsis)).count() > 1 {
             return Err(Error::argument(function, "takes one ellipsis at most"));
         }
-        let mut result = Selection { spec: super::whole(a), arrays: Vec::new(), layout: Vec::new() };
+        let mut result = Selection { spec: whole(a), arrays: Vec::new(), layout: Vec::new() };
         // NumPy puts the axes of index arrays where the first stands, or first if something stands between them.
         let chooses = |i: &Index| matches!(i, Index::Int(_) | Index::Array(_));
         let with_arrays = indices.iter().any(|i| matches!(i, Index::Array(_)));
@@ -381,15 +245,6 @@ pub fn slice_update<'u>(a: &Array, update: impl Into<Operand<'u>>, indices: &[In
     shaped(&Array::from_op(Op::PutAlongAxis { axis: 0 }, inputs)?, a.shape_ref().clone())
 }
 
-/// New values in the type of the array they go to; a real number loses its fraction in an integer array.
-#[track_caller]
-fn value(update: Operand, dtype: Dtype) -> Result<Array> {
-    match update.number() {
-        Some(_) => super::full([], update, dtype),
-        None => update.to_array("slice_update", dtype),
-    }
-}
-
 #[track_caller]
 fn fitted(update: &Array, part: Shape) -> Result<Array> {
     // Leading axes of size one are as good as none, as in an assignment.
@@ -403,89 +258,4 @@ fn fitted(update: &Array, part: Shape) -> Result<Array> {
             Err(Error::shape("slice_update", message))
         }
     }
-}
-
-/// Elements at positions along an axis, or of the flat array; the axis is replaced by those of `indices`.
-///
-/// # Errors
-/// [`Error::Axis`] if the axis does not exist, [`Error::Dtype`] if the indices are not integers; [`Error::Index`] if
-/// one is out of range, when the result is computed.
-#[track_caller]
-pub fn take(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, axis) = along("take", a, axis.into())?;
-    apply2(Op::Take { axis }, a, indices.clone())
-}
-
-/// For each position of `indices`, the element of `a` there, with the position along the axis replaced. Other axes are
-/// broadcast. Without an axis, both are flat.
-///
-/// # Errors
-/// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if the
-/// indices are not integers; [`Error::Index`] if one is out of range, when the result is computed.
-#[track_caller]
-pub fn take_along_axis(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, indices, axis) = aligned("take_along_axis", a, indices, axis.into())?;
-    apply2(Op::TakeAlongAxis { axis }, a, indices)
-}
-
-/// A copy of `a` with the elements that [`take_along_axis`] would give replaced by `values`, which are broadcast to the
-/// indices and converted to the type of `a`.
-///
-/// # Errors
-/// As for [`take_along_axis`], and [`Error::Shape`] if the values do not broadcast to the indices.
-#[track_caller]
-pub fn put_along_axis<'v>(
-    a: &Array,
-    indices: &Array,
-    values: impl Into<Operand<'v>>,
-    axis: impl Into<Option<i64>>,
-) -> Result<Array> {
-    let shape = a.shape_ref().clone();
-    let axis = axis.into();
-    let given = indices.shape_ref().clone();
-    let values = value(values.into(), a.dtype())?;
-    let (a, indices, at) = aligned("put_along_axis", a, indices, axis)?;
-    if a.size() != shape.elements() {
-        let message = format!("indices of shape {given} do not fit into shape {shape}");
-        return Err(Error::shape("put_along_axis", message));
-    }
-    let values = match axis {
-        Some(_) => broadcast_to(&values, indices.shape_ref())?,
-        None => flat(&broadcast_to(&values, given)?)?,
-    };
-    let inputs: Inputs = smallvec![a, indices, values];
-    shaped(&Array::from_op(Op::PutAlongAxis { axis: at }, inputs)?, shape)
-}
-
-/// Array and indices with the same sizes outside the axis; both flat without one.
-#[track_caller]
-fn aligned(
-    function: &'static str,
-    a: &Array,
-    indices: &Array,
-    axis: Option<i64>,
-) -> Result<(Array, Array, usize)> {
-    let Some(axis) = axis else { return Ok((flat(a)?, flat(indices)?, 0)) };
-    let axis = resolve_axis(function, axis, a.ndim())?;
-    if indices.ndim() != a.ndim() {
-        let message = format!(
-            "indices of shape {} must have as many axes as shape {}",
-            indices.shape_ref(),
-            a.shape_ref()
-        );
-        return Err(Error::shape(function, message));
-    }
-    let outside = |x: &Array| {
-        let mut shape = x.shape_ref().clone();
-        shape.as_mut_slice()[axis] = 1;
-        shape
-    };
-    let common = outside(a).broadcast_for(function, &outside(indices))?;
-    let with = |size: usize| {
-        let mut shape = common.clone();
-        shape.as_mut_slice()[axis] = size;
-        shape
-    };
-    let (here, there) = (with(a.shape()[axis]), with(indices.shape()[axis]));
-    Ok((broadcast_to(a, here)?, broadcast_to(indices, there)?, axis))
 }

@@ -1,0 +1,169 @@
+//! Elementwise programs: one pass over the data in blocks that fit the first cache.
+//!
+//! [`plan`] turns the program into kernel calls on block buffers; this file runs them. A kernel is a loop over one block,
+//! found by function and type in the tables of [`integer`], [`float`], [`complex`] and [`cast`], and compiled for several
+//! instruction sets by [`isa`]. Layouts, broadcasting and threads are settled here, so that kernels see none of them.
+
+mod cast;
+mod complex;
+mod double;
+mod float;
+mod integer;
+mod isa;
+mod math;
+mod math64;
+mod plan;
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+
+use isa::{Kernel, Level};
+use plan::{OUT, Plan, Source};
+
+use super::copy::by_size;
+use super::{In, Out, parallel};
+use crate::array::Dtype;
+use crate::error::Result;
+use crate::op::{Func, Program, UnaryOp};
+
+/// Elements per block: the few buffers of a usual program stay in the first cache.
+const BLOCK: usize = 1024;
+
+/// Elements per block where nothing is buffered.
+const LONG_BLOCK: usize = 8 * BLOCK;
+
+thread_local! {
+    /// A finished plan, kept for its memory.
+    static PLAN: Cell<Option<Box<Plan>>> = const { Cell::new(None) };
+    static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { memory: Vec::new(), blocks: Vec::new() }) };
+}
+
+/// One line of the cache, so that buffers start at one.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code, reason = "only its size and alignment matter")] [u8; 64]);
+
+struct Scratch {
+    memory: Vec<Line>,
+    blocks: Vec<*mut u8>,
+}
+
+/// Computes `program` for every element of `out` from `inputs` of broadcastable shapes and any strides.
+///
+/// # Errors
+/// If an instruction does not exist for its type.
+///
+/// # Cost
+/// One pass over inputs and output, on several cores if they are large. Small calls do not allocate.
+pub(crate) fn run(program: &Program, inputs: &[In], out: &mut Out) -> Result<()> {
+    run_at(Level::detect(), program, inputs, out)
+}
+
+fn run_at(level: Level, program: &Program, inputs: &[In], out: &mut Out) -> Result<()> {
+    let n = out.elements();
+    if n == 0 {
+        return Ok(());
+    }
+    // Taken, not borrowed: while this thread waits for others it may run another program.
+    let mut plan = PLAN.take().unwrap_or_default();
+    let built = plan.build(program, inputs, out, level);
+    if built.is_ok() {
+        let bytes: usize = inputs.iter().map(|x| x.dtype.size()).sum::<usize>() + out.dtype.size();
+        let out = &*out;
+        // Four operations take about as long as moving a byte.
+        parallel::ranges(n, BLOCK, bytes + plan.flops as usize / 4, |range| execute(&plan, out, range));
+    }
+    PLAN.set(Some(plan));
+    built
+}
+
+/// Runs the plan for a range of the output's elements.
+fn execute(plan: &Plan, out: &Out, range: Range<usize>) {
+    let block = range.len().min(if plan.buffers == 0 { LONG_BLOCK } else { BLOCK });
+    let lines = (block * plan.widest).div_ceil(size_of::<Line>());
+    SCRATCH.with_borrow_mut(|scratch| {
+        if scratch.memory.len() < lines * plan.buffers {
+            scratch.memory.resize(lines * plan.buffers, Line([0; 64]));
+        }
+        let first = plan.first_buffer();
+        let memory = scratch.memory.as_mut_ptr();
+        let blocks = &mut scratch.blocks;
+        blocks.clear();
+        blocks.resize(first, std::ptr::null_mut());
+        blocks.extend((0..plan.buffers).map(|b| memory.wrapping_add(b * lines).cast::<u8>()));
+        for (i, source) in plan.sources.iter().enumerate() {
+            match *source {
+                Source::Direct { .. } => {}
+                Source::Filled { bits, size, buffer } => {
+                    blocks[1 + i] = blocks[first + buffer];
+                    by_size!(size, T => {
+                        // SAFETY: a buffer holds `block` elements of the widest type.
+                        unsafe { std::slice::from_raw_parts_mut(blocks[1 + i].cast::<T>(), block) }.fill(bits as T);
+                    });
+                }
+                Source::Gathered { buffer, .. } => blocks[1 + i] = blocks[first + buffer],
+            }
+        }
+
+        let mut start = range.start;
+        while start < range.end {
+            let n = block.min(range.end - start);
+            // SAFETY: `start` is below the number of elements of the output and of every input stretched to its shape.
+            unsafe {
+                blocks[OUT as usize] = out.ptr().add(start * out.dtype.size());
+                for (i, source) in plan.sources.iter().enumerate() {
+                    match source {
+                        Source::Direct { ptr, size } => blocks[1 + i] = ptr.add(start * size).cast_mut(),
+                        Source::Filled { .. } => {}
+                        Source::Gathered { ptr, size, layout, .. } => by_size!(*size, T => {
+                            layout.gather(ptr.cast::<T>(), start, blocks[1 + i].cast::<T>(), n);
+                        }),
+                    }
+                }
+            }
+            for step in &plan.steps {
+                let dst = blocks[step.dst as usize];
+                let args = step.args.map(|a| blocks[a as usize].cast_const());
+                // SAFETY: `Plan::build` checked the types; every block holds `n` elements; no step writes what it reads.
+                unsafe { (step.kernel)(dst, args, n) };
+            }
+            start += n;
+        }
+    });
+}
+
+/// The kernel for a function on arguments of type `compute`. The 16-bit floats have kernels only for being moved.
+fn kernel(func: Func, compute: Dtype, result: Dtype, level: Level) -> Option<Kernel> {
+    match func {
+        Func::Unary(op) => match compute {
+            Dtype::Float32 => float::unary_f32(op, level),
+            Dtype::Float64 => float::unary_f64(op, level),
+            Dtype::Complex64 => complex::unary(op, level),
+            _ => integer::unary(op, compute, level),
+        },
+        Func::Binary(op) => match compute {
+            Dtype::Float32 => float::binary_f32(op, level),
+            Dtype::Float64 => float::binary_f64(op, level),
+            Dtype::Complex64 => complex::binary(op, level),
+            _ => integer::binary(op, compute, level),
+        },
+        Func::Select => cast::select(compute.size(), level),
+        Func::Cast if compute != result => cast::cast(compute, result, level),
+        // A bool is made 0 or 1, whatever its memory held.
+        Func::Cast if compute == Dtype::Bool => integer::unary(UnaryOp::Real, compute, level),
+        Func::Cast => cast::copy(compute.size(), level),
+    }
+}
+
+impl Func {
+    fn flops(self) -> u64 {
+        match self {
+            Func::Unary(op) => op.flops(),
+            Func::Binary(op) => op.flops(),
+            Func::Select | Func::Cast => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

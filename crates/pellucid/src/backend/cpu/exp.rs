@@ -1,0 +1,159 @@
+//! Exponentials of numbers that are not positive, as softmax and logsumexp need them: without branches and tables, so
+//! that loops over them become vector instructions, and with the same bits on every machine.
+
+use num_complex::Complex32;
+
+use super::accumulator::Acc;
+
+/// A type with exponentials.
+pub(crate) trait Exp: Acc {
+    /// eˣ for x ≤ 0 (complex: real part ≤ 0), within 2 units in the last place.
+    fn exp_negative(self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn recip(self) -> Self;
+    fn ln(self) -> Self;
+    /// True for ±∞ on the real axis.
+    fn is_infinite(self) -> bool;
+}
+
+impl Exp for f32 {
+    #[inline(always)]
+    fn exp_negative(self) -> f32 {
+        const ROUND: f32 = 12_582_912.0; // 1.5 · 2²³: adding it leaves the nearest integer in the last bits
+        // Below this even the smallest subnormal number rounds to zero. NaN passes.
+        let x = if self < -105.0 { -105.0 } else { self };
+        let shifted = x * std::f32::consts::LOG2_E + ROUND;
+        let n = shifted - ROUND;
+        // ln 2 in two parts, the first with so few bits that n times it is exact.
+        let r = (x - n * 0.693_359_4) + n * 2.121_944_4e-4;
+        let mut p = 1.987_569_1e-4_f32;
+        for c in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5.000_000_1e-1] {
+            p = p * r + c;
+        }
+        let p = (p * (r * r) + r) + 1.0;
+        // 2ⁿ in two factors, since 2⁻¹⁵⁰ itself is not a float.
+        let n = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32;
+        let half = n >> 1;
+        p * power32(half) * power32(n - half)
+    }
+    #[inline(always)]
+    fn sub(self, other: f32) -> f32 {
+        self - other
+    }
+    #[inline(always)]
+    fn recip(self) -> f32 {
+        1.0 / self
+    }
+    #[inline(always)]
+    fn ln(self) -> f32 {
+        f32::ln(self)
+    }
+    #[inline(always)]
+    fn is_infinite(self) -> bool {
+        f32::is_infinite(self)
+    }
+}
+
+#[inline(always)]
+fn power32(n: i32) -> f32 {
+    f32::from_bits((n.wrapping_add(127) as u32) << 23)
+}
+
+impl Exp for f64 {
+    #[inline(always)]
+    fn exp_negative(self) -> f64 {
+        const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 · 2⁵²
+        let x = if self < -746.0 { -746.0 } else { self };
+        let shifted = x * std::f64::consts::LOG2_E + ROUND;
+        let n = shifted - ROUND;
+        let r = (x - n * 6.931_457_519_531_25e-1) - n * 1.428_606_820_309_417_2e-6;
+        let rr = r * r;
+        // The quotient (Q + rP) / (Q − rP), which is eʳ to the last bits for |r| ≤ ½ ln 2.
+        let p = ((1.261_771_930_748_105_9e-4 * rr + 3.029_944_077_074_419_6e-2) * rr + 1.0) * r;
+        let q = ((3.001_985_051_386_644_6e-6 * rr + 2.524_483_403_496_841e-3) * rr
+            + 2.272_655_482_081_550_3e-1)
+            * rr
+            + 2.0;
+        let e = 1.0 + 2.0 * (p / (q - p));
+        let n = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i64;
+        let half = n >> 1;
+        e * power64(half) * power64(n - half)
+    }
+    #[inline(always)]
+    fn sub(self, other: f64) -> f64 {
+        self - other
+    }
+    #[inline(always)]
+    fn recip(self) -> f64 {
+        1.0 / self
+    }
+    #[inline(always)]
+    fn ln(self) -> f64 {
+        f64::ln(self)
+    }
+    #[inline(always)]
+    fn is_infinite(self) -> bool {
+        f64::is_infinite(self)
+    }
+}
+
+#[inline(always)]
+fn power64(n: i64) -> f64 {
+    f64::from_bits((n.wrapping_add(1023) as u64) << 52)
+}
+
+impl Exp for Complex32 {
+    #[inline(always)]
+    fn exp_negative(self) -> Complex32 {
+        Complex32::exp(self)
+    }
+    #[inline(always)]
+    fn sub(self, other: Complex32) -> Complex32 {
+        self - other
+    }
+    #[inline(always)]
+    fn recip(self) -> Complex32 {
+        self.inv()
+    }
+    #[inline(always)]
+    fn ln(self) -> Complex32 {
+        Complex32::ln(self)
+    }
+    #[inline(always)]
+    fn is_infinite(self) -> bool {
+        self.re.is_infinite()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_precision_exponentials_are_within_two_units_in_the_last_place() {
+        for i in 0..2_000_000 {
+            let x = -(i as f32) * 5.4e-5;
+            let exact = f64::from(x).exp();
+            let unit = f64::from(f32::from_bits((exact as f32).to_bits() + 1)) - f64::from(exact as f32);
+            let error = (f64::from(x.exp_negative()) - exact).abs() / unit;
+            assert!(error <= 2.0, "exp({x}) is {error} units off");
+        }
+        assert_eq!(0.0f32.exp_negative(), 1.0);
+        assert_eq!(f32::NEG_INFINITY.exp_negative(), 0.0);
+        assert!(f32::NAN.exp_negative().is_nan());
+    }
+
+    #[test]
+    fn double_precision_exponentials_are_within_two_units_in_the_last_place() {
+        for i in 0..400_000 {
+            let x = -(i as f64) * 1.77e-3;
+            let exact = x.exp();
+            let unit = f64::from_bits(exact.to_bits() + 1) - exact;
+            let error = (x.exp_negative() - exact).abs() / unit;
+            assert!(error <= 2.0, "exp({x}) is {error} units off");
+        }
+        assert_eq!(0.0f64.exp_negative(), 1.0);
+        assert_eq!(f64::NEG_INFINITY.exp_negative(), 0.0);
+        assert!(f64::NAN.exp_negative().is_nan());
+    }
+}

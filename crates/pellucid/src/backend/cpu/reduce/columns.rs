@@ -1,0 +1,131 @@
+//! Reductions in which neighbouring outputs come from neighbouring elements: whole rows stream through, and a vector of
+//! outputs accumulates in the cache.
+
+use super::super::accumulator::Acc;
+use super::super::layout::{Axis, BLOCK, Layout, Shared, count, gather, offset};
+use super::super::parallel;
+use super::super::tensor::{In, Out};
+use super::fold::{Combine, accumulate, accumulate_four};
+use crate::error::Result;
+
+/// Elements that one thread takes at a time; tall arrays are cut into pieces of at most so many.
+const PIECE: usize = 1 << 20;
+
+/// Rows after which running totals are added to the grand totals, so that a float sum over many rows keeps its
+/// precision.
+const ROWS: usize = 128;
+
+/// Accumulates columns side by side.
+pub(super) fn columns<A: Acc, O: Combine<A>>(x: &In, mut layout: Layout, out: &mut Out) -> Result<()> {
+    let vector = layout.take_vector_axis();
+    let job = Columns { x, layout: &layout, vector, identity: O::identity(out.dtype) };
+    let (outer, rows) = (count(&layout.kept), count(&layout.reduced));
+    let column_blocks = vector.size.div_ceil(BLOCK);
+    let rows_per_piece = (PIECE / vector.size.min(BLOCK)).clamp(ROWS, 32 * ROWS).next_multiple_of(ROWS);
+    let pieces = rows.div_ceil(rows_per_piece);
+    let outputs = outer * vector.size;
+    // With several pieces, totals of each piece go here first: `pieces` rows of all outputs.
+    let mut partial = vec![A::ZERO; if pieces > 1 { pieces * outputs } else { 0 }];
+    let shared = Shared::new(&mut partial);
+    let (out_size, out) = (out.dtype.size() as isize, &*out);
+    let bytes = rows.min(rows_per_piece) * vector.size.min(BLOCK) * x.dtype.size();
+    parallel::ranges(outer * column_blocks * pieces, 1, bytes, |range| {
+        let mut scratch = Scratch::new();
+        for i in range {
+            let (piece, block) = (i % pieces, i / pieces);
+            let (o, start) = (block / column_blocks, block % column_blocks * BLOCK);
+            let width = BLOCK.min(vector.size - start);
+            let first = piece * rows_per_piece;
+            job.piece::<O>(o, start, width, first..rows.min(first + rows_per_piece), &mut scratch);
+            let totals = &scratch.grand[..width];
+            // SAFETY: each piece of each block of columns has places of its own.
+            unsafe {
+                if pieces > 1 {
+                    shared.slice(piece * outputs + o * vector.size + start, width).copy_from_slice(totals);
+                } else {
+                    let to = offset(&layout.kept, o).1 + start as isize * vector.out;
+                    A::write(out.dtype, out.ptr().offset(to * out_size), vector.out, totals);
+                }
+            }
+        }
+    });
+    if pieces > 1 {
+        combine_rows::<A, O>(&mut partial, outputs);
+        for (o, totals) in partial[..outputs].chunks(vector.size).enumerate() {
+            let to = offset(&layout.kept, o).1;
+            // SAFETY: positions of the output, written by this thread alone.
+            unsafe { A::write(out.dtype, out.ptr().offset(to * out_size), vector.out, totals) };
+        }
+    }
+    Ok(())
+}
+
+/// Rows of `width` combined into the first one: pairs, then pairs of pairs.
+fn combine_rows<A: Acc, O: Combine<A>>(rows: &mut [A], width: usize) {
+    let count = rows.len() / width;
+    if count > 1 {
+        let (left, right) = rows.split_at_mut(count.div_ceil(2) * width);
+        combine_rows::<A, O>(left, width);
+        combine_rows::<A, O>(right, width);
+        accumulate::<A, O>(&mut left[..width], &right[..width]);
+    }
+}
+
+struct Scratch<A> {
+    grand: [A; BLOCK],
+    running: [A; BLOCK],
+    row: [A; BLOCK],
+}
+
+impl<A: Acc> Scratch<A> {
+    fn new() -> Scratch<A> {
+        Scratch { grand: [A::ZERO; BLOCK], running: [A::ZERO; BLOCK], row: [A::ZERO; BLOCK] }
+    }
+}
+
+struct Columns<'a, A> {
+    x: &'a In<'a>,
+    layout: &'a Layout,
+    vector: Axis,
+    identity: A,
+}
+
+impl<A: Acc> Columns<'_, A> {
+    /// Totals of some rows, for `width` columns from `start` on, left in `scratch.grand`.
+    fn piece<O: Combine<A>>(
+        &self,
+        outer: usize,
+        start: usize,
+        width: usize,
+        rows: std::ops::Range<usize>,
+        scratch: &mut Scratch<A>,
+    ) {
+        let (x, axes) = (self.x, &self.layout.reduced);
+        let from = self.layout.base + offset(&self.layout.kept, outer).0 + start as isize * self.vector.x;
+        // SAFETY (both): rows and columns are positions of the input.
+        let at = |row| unsafe { x.ptr().offset((from + offset(axes, row).0) * x.dtype.size() as isize) };
+        let in_place = x.dtype == A::DTYPE && (self.vector.x == 1 || width == 1);
+        let direct = |row| unsafe { std::slice::from_raw_parts(at(row).cast::<A>(), width) };
+        scratch.grand[..width].fill(self.identity);
+        let mut row = rows.start;
+        while row < rows.end {
+            let end = rows.end.min(row + ROWS);
+            let running = &mut scratch.running[..width];
+            running.fill(self.identity);
+            while in_place && row + 4 <= end {
+                accumulate_four::<A, O>(
+                    running,
+                    [direct(row), direct(row + 1), direct(row + 2), direct(row + 3)],
+                );
+                row += 4;
+            }
+            while row < end {
+                // SAFETY: as above; one axis is enough to describe a piece of a row.
+                let values = unsafe { gather(x.dtype, at(row), &[self.vector], 0, width, &mut scratch.row) };
+                accumulate::<A, O>(running, values);
+                row += 1;
+            }
+            accumulate::<A, O>(&mut scratch.grand[..width], running);
+        }
+    }
+}

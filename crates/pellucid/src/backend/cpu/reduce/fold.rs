@@ -1,0 +1,148 @@
+//! What a reduction does with two elements, and the loop that does it to a block.
+
+use std::marker::PhantomData;
+
+use super::super::accumulator::Acc;
+use super::super::simd::{Kernel, dispatch};
+use crate::array::Dtype;
+
+/// An associative operation and the value that does not change it.
+pub(crate) trait Combine<A: Acc>: Copy + Send + Sync + 'static {
+    /// For elements of `dtype`, which computes in `A`.
+    fn identity(dtype: Dtype) -> A;
+    /// The accumulated value first.
+    fn combine(accumulated: A, value: A) -> A;
+}
+
+macro_rules! combine {
+    ($($(#[$doc:meta])* $name:ident: |$dtype:ident| $identity:expr, |$a:ident, $b:ident| $value:expr;)*) => {
+        $($(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name;
+
+        impl<A: Acc> Combine<A> for $name {
+            #[inline(always)]
+            fn identity($dtype: Dtype) -> A {
+                $identity
+            }
+            #[inline(always)]
+            fn combine($a: A, $b: A) -> A {
+                $value
+            }
+        })*
+    };
+}
+
+combine! {
+    /// Sum; integers wrap.
+    Sum: |_dtype| A::ZERO, |a, b| a.add(b);
+    /// Product; integers wrap.
+    Prod: |_dtype| A::ONE, |a, b| a.mul(b);
+    /// The larger; NaN wins.
+    Max: |dtype| A::lowest(dtype), |a, b| a.max(b);
+    /// The smaller; NaN wins.
+    Min: |dtype| A::highest(dtype), |a, b| a.min(b);
+    /// One if neither is zero.
+    All: |_dtype| A::ONE, |a, b| if (a != A::ZERO) & (b != A::ZERO) { A::ONE } else { A::ZERO };
+    /// One if either is not zero.
+    Any: |_dtype| A::ZERO, |a, b| if (a != A::ZERO) | (b != A::ZERO) { A::ONE } else { A::ZERO };
+}
+
+/// Independent accumulators: enough to keep four 256-bit additions in flight.
+const LANES: usize = 32;
+
+struct Fold<'a, A, O> {
+    values: &'a [A],
+    identity: A,
+    op: PhantomData<O>,
+}
+
+impl<A: Acc, O: Combine<A>> Kernel for Fold<'_, A, O> {
+    type Output = A;
+
+    #[inline(always)]
+    fn run(self) -> A {
+        let mut lanes = [self.identity; LANES];
+        let (chunks, rest) = self.values.as_chunks::<LANES>();
+        for chunk in chunks {
+            for (lane, &value) in lanes.iter_mut().zip(chunk) {
+                *lane = O::combine(*lane, value);
+            }
+        }
+        let mut width = LANES;
+        while width > 1 {
+            width /= 2;
+            for i in 0..width {
+                lanes[i] = O::combine(lanes[i], lanes[i + width]);
+            }
+        }
+        rest.iter().fold(lanes[0], |total, &value| O::combine(total, value))
+    }
+}
+
+/// All values combined, starting from the identity.
+#[inline]
+pub(crate) fn fold<A: Acc, O: Combine<A>>(values: &[A], identity: A) -> A {
+    if values.len() < LANES {
+        return values.iter().fold(identity, |total, &value| O::combine(total, value));
+    }
+    dispatch(Fold { values, identity, op: PhantomData::<O> })
+}
+
+/// Results of consecutive blocks combined in pairs, pairs of pairs, and so on: rounding errors grow with the logarithm.
+pub(super) fn pairwise<A: Acc, O: Combine<A>>(blocks: &[A]) -> A {
+    match blocks {
+        [one] => *one,
+        _ => {
+            let (left, right) = blocks.split_at(blocks.len().div_ceil(2));
+            O::combine(pairwise::<A, O>(left), pairwise::<A, O>(right))
+        }
+    }
+}
+
+struct Accumulate<'a, A, O> {
+    totals: &'a mut [A],
+    rows: [&'a [A]; 4],
+    op: PhantomData<O>,
+}
+
+impl<A: Acc, O: Combine<A>> Kernel for Accumulate<'_, A, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let n = self.totals.len();
+        let [a, b, c, d] = self.rows.map(|row| &row[..n]);
+        for i in 0..n {
+            let four = O::combine(O::combine(a[i], b[i]), O::combine(c[i], d[i]));
+            self.totals[i] = O::combine(self.totals[i], four);
+        }
+    }
+}
+
+/// Adds four rows to a row of totals, at one load and store of the totals.
+pub(super) fn accumulate_four<A: Acc, O: Combine<A>>(totals: &mut [A], rows: [&[A]; 4]) {
+    dispatch(Accumulate { totals, rows, op: PhantomData::<O> });
+}
+
+struct AccumulateOne<'a, A, O> {
+    totals: &'a mut [A],
+    row: &'a [A],
+    op: PhantomData<O>,
+}
+
+impl<A: Acc, O: Combine<A>> Kernel for AccumulateOne<'_, A, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (total, &value) in self.totals.iter_mut().zip(self.row) {
+            *total = O::combine(*total, value);
+        }
+    }
+}
+
+/// Adds one row to a row of totals.
+pub(crate) fn accumulate<A: Acc, O: Combine<A>>(totals: &mut [A], row: &[A]) {
+    dispatch(AccumulateOne { totals, row, op: PhantomData::<O> });
+}

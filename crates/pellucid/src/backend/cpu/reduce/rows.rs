@@ -1,0 +1,62 @@
+//! Reductions in which each output comes from a run of elements of its own.
+
+use super::super::accumulator::Acc;
+use super::super::layout::{BLOCK, Layout, Shared, count, gather, offset};
+use super::super::parallel;
+use super::super::tensor::{In, Out};
+use super::fold::{Combine, fold, pairwise};
+use crate::error::Result;
+
+/// Reduces each output's elements block by block.
+pub(super) fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, out: &mut Out) -> Result<()> {
+    let (outputs, elements) = (count(&layout.kept), count(&layout.reduced));
+    let out_size = out.dtype.size() as isize;
+    if elements <= BLOCK {
+        let (identity, out) = (O::identity(out.dtype), &*out);
+        parallel::ranges(outputs, 1, elements * x.dtype.size(), |range| {
+            let mut buf = [A::ZERO; BLOCK];
+            for i in range {
+                let (from, to) = offset(&layout.kept, i);
+                // SAFETY: `from` is a position of the input; this output belongs to this range alone.
+                unsafe {
+                    let first = x.ptr().offset((layout.base + from) * x.dtype.size() as isize);
+                    let values = gather::<A>(x.dtype, first, &layout.reduced, 0, elements, &mut buf);
+                    let total = fold::<A, O>(values, identity);
+                    A::write(out.dtype, out.ptr().offset(to * out_size), 1, &[total]);
+                }
+            }
+        });
+        return Ok(());
+    }
+    let results = block_results::<A, O>(x, layout, O::identity(out.dtype));
+    for (i, blocks) in results.chunks(elements.div_ceil(BLOCK)).enumerate() {
+        let (_, to) = offset(&layout.kept, i);
+        // SAFETY: `to` is a position of the output.
+        unsafe { A::write(out.dtype, out.ptr().offset(to * out_size), 1, &[pairwise::<A, O>(blocks)]) };
+    }
+    Ok(())
+}
+
+/// The results of every [`BLOCK`] reduced elements: for each kept position, one per block.
+pub(crate) fn block_results<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, identity: A) -> Vec<A> {
+    let elements = count(&layout.reduced);
+    let blocks = elements.div_ceil(BLOCK);
+    let mut results = vec![identity; count(&layout.kept) * blocks];
+    let shared = Shared::new(&mut results);
+    parallel::ranges(count(&layout.kept) * blocks, 1, BLOCK * x.dtype.size(), |range| {
+        let mut buf = [A::ZERO; BLOCK];
+        // SAFETY: ranges do not overlap.
+        let results = unsafe { shared.slice(range.start, range.len()) };
+        for (result, i) in results.iter_mut().zip(range) {
+            let (output, start) = (i / blocks, i % blocks * BLOCK);
+            let (from, _) = offset(&layout.kept, output);
+            // SAFETY: `from` is a position of the input.
+            let values = unsafe {
+                let first = x.ptr().offset((layout.base + from) * x.dtype.size() as isize);
+                gather(x.dtype, first, &layout.reduced, start, BLOCK.min(elements - start), &mut buf)
+            };
+            *result = fold::<A, O>(values, identity);
+        }
+    });
+    results
+}

@@ -1,0 +1,171 @@
+//! Sorting along one axis.
+//!
+//! Elements become unsigned keys whose order is the wanted one ([`keys`]): integers with the sign bit turned, floats by
+//! their bits with NaN last. Keys of short runs go through the standard library's sort, long ones through a radix sort
+//! ([`radix`]). Many runs are shared out to the cores; a single long one is sorted by all of them together.
+
+mod keys;
+mod radix;
+
+use std::ops::Range;
+
+use half::{bf16, f16};
+use num_complex::Complex32;
+
+use self::keys::{Key, PAIR_SHIFT, SortKey};
+use self::radix::Item;
+use super::layout::{Axis, Layout, Shared, count, offset};
+use super::parallel;
+use super::tensor::{In, Out};
+use crate::array::Dtype;
+use crate::device::Device;
+use crate::error::{Error, Result};
+
+/// Runs gathered together where neighbouring elements of a run lie far apart: as many as share a cache line.
+const TOGETHER: usize = 16;
+
+macro_rules! with_key {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        match $dtype {
+            Dtype::Bool | Dtype::Uint8 => with_key!(@ $t = u8, $body),
+            Dtype::Uint16 => with_key!(@ $t = u16, $body),
+            Dtype::Uint32 => with_key!(@ $t = u32, $body),
+            Dtype::Uint64 => with_key!(@ $t = u64, $body),
+            Dtype::Int8 => with_key!(@ $t = i8, $body),
+            Dtype::Int16 => with_key!(@ $t = i16, $body),
+            Dtype::Int32 => with_key!(@ $t = i32, $body),
+            Dtype::Int64 => with_key!(@ $t = i64, $body),
+            Dtype::Float16 => with_key!(@ $t = f16, $body),
+            Dtype::Bfloat16 => with_key!(@ $t = bf16, $body),
+            Dtype::Float32 => with_key!(@ $t = f32, $body),
+            Dtype::Float64 => with_key!(@ $t = f64, $body),
+            Dtype::Complex64 => with_key!(@ $t = Complex32, $body),
+        }
+    };
+    (@ $t:ident = $ty:ty, $body:expr) => {{
+        type $t = $ty;
+        $body
+    }};
+}
+
+/// Sorts `axis` in ascending order, NaN last, complex numbers by real and then imaginary part. Negative zero comes
+/// before zero.
+pub(crate) fn sort(x: &In, axis: usize, out: &mut Out) -> Result<()> {
+    if out.dtype != x.dtype {
+        return Err(Error::internal("sort", format!("{} into {}", x.dtype, out.dtype)));
+    }
+    let job = Job { function: "sort", x, out, layout: Layout::same_shape(x, &[axis]) };
+    with_key!(x.dtype, T => job.run(
+        0..<T as SortKey>::Key::USED,
+        |value: T, _| value.key(),
+        |key: <T as SortKey>::Key| T::from_key(key),
+    ))
+}
+
+/// Positions that sort `axis` as [`sort`] does; equal elements keep their order, and zeros of either sign are equal.
+/// `out` is `uint32`.
+pub(crate) fn argsort(x: &In, axis: usize, out: &mut Out) -> Result<()> {
+    let size = x.shape.get(axis).copied().unwrap_or(1);
+    if out.dtype != Dtype::Uint32 || size > u32::MAX as usize {
+        return Err(Error::argument("argsort", format!("positions below {size} do not fit {}", out.dtype)));
+    }
+    let job = Job { function: "argsort", x, out, layout: Layout::same_shape(x, &[axis]) };
+    with_key!(x.dtype, T => job.run(
+        PAIR_SHIFT..PAIR_SHIFT + <T as SortKey>::Key::USED,
+        |value: T, position| <T as SortKey>::Key::pair(value.equal_key(), position),
+        <T as SortKey>::Key::position,
+    ))
+}
+
+struct Job<'a> {
+    function: &'static str,
+    x: &'a In<'a>,
+    out: &'a Out<'a>,
+    layout: Layout,
+}
+
+impl Job<'_> {
+    /// Makes an item of each element and its position, sorts items by the given bits, and writes what `decode` makes of them.
+    fn run<T: SortKey, I: Item, R: Copy + Send>(
+        &self,
+        bits: Range<u32>,
+        encode: impl Fn(T, u32) -> I + Sync,
+        decode: impl Fn(I) -> R + Sync,
+    ) -> Result<()> {
+        debug_assert_eq!(size_of::<R>(), self.out.dtype.size());
+        if self.out.elements() == 0 {
+            return Ok(());
+        }
+        // An axis of size one has been dropped.
+        let along = self.layout.reduced.first().copied().unwrap_or(Axis { size: 1, x: 1, out: 1 });
+        let (n, kept) = (along.size, &self.layout.kept);
+        let (x, out) = (
+            Shared::from_ptr(self.x.ptr().cast_mut().cast::<T>()),
+            Shared::from_ptr(self.out.ptr().cast::<R>()),
+        );
+        // Equal neighbours in memory are in one cache line: fetch it once for all of them.
+        let together = match kept.last() {
+            Some(last) if along.x.unsigned_abs() > last.x.unsigned_abs() => TOGETHER.min(last.size),
+            _ => 1,
+        };
+        let runs = count(kept);
+        let groups = runs.div_ceil(together);
+        let group = |group: usize, items: &mut [I], spare: &mut [I], cores: usize| {
+            let first = group * together;
+            let width = together.min(runs - first);
+            let mut places = [(0, 0); TOGETHER];
+            for (k, place) in places[..width].iter_mut().enumerate() {
+                *place = offset(kept, first + k);
+            }
+            let places = &places[..width];
+            // SAFETY: positions of the input; and of the output, in runs that belong to this group alone.
+            unsafe {
+                radix::fill(&mut items[..n * width], n, cores, |i, k| {
+                    encode(*x.at(places[k].0 + i as isize * along.x), i as u32)
+                });
+                for (k, place) in places.iter().enumerate() {
+                    let sorted =
+                        radix::sort(&mut items[k * n..(k + 1) * n], &mut spare[..n], bits.clone(), cores);
+                    radix::drain(sorted, cores, |i, item| {
+                        *out.at(place.1 + i as isize * along.out) = decode(item);
+                    });
+                }
+            }
+        };
+        let cores = if runs > 1 && n * runs < radix::PARALLEL * 4 || groups >= rayon::current_num_threads() {
+            1
+        } else {
+            rayon::current_num_threads()
+        };
+        if cores > 1 {
+            let (mut items, mut spare) = (self.scratch(n * together)?, self.scratch(n)?);
+            for i in 0..groups {
+                group(i, &mut items, &mut spare, cores);
+            }
+            return Ok(());
+        }
+        // Sorting costs as much as moving each element through memory many times.
+        parallel::try_ranges(groups, 1, n * together * size_of::<I>() * 16, |range| {
+            let (mut items, mut spare) = (self.scratch(n * together)?, self.scratch(n)?);
+            for i in range {
+                group(i, &mut items, &mut spare, 1);
+            }
+            Ok(())
+        })
+    }
+
+    fn scratch<I: Item>(&self, len: usize) -> Result<Vec<I>> {
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(len).map_err(|e| Error::Memory {
+            function: self.function,
+            device: Device::cpu(),
+            requested: (len * size_of::<I>()) as u64,
+            message: format!("no room for the keys of {len} elements: {e}"),
+        })?;
+        buffer.resize(len, I::default());
+        Ok(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! What all formats share: opening, errors that name the file, byte order, and writing without halves.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::array::{Array, Dtype, HostView, Shape};
+use crate::error::{Error, Result};
+
+/// Bytes read and written at a time.
+pub(super) const CHUNK: usize = 256 << 10;
+
+/// A file, or an array in it, that is being read: makes the errors.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    function: &'static str,
+    path: &'a Path,
+    member: Option<&'a str>,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(function: &'static str, path: &'a Path) -> Source<'a> {
+        Source { function, path, member: None }
+    }
+
+    /// One array of the file.
+    pub fn member(self, name: &'a str) -> Source<'a> {
+        Source { member: Some(name), ..self }
+    }
+
+    pub fn function(&self) -> &'static str {
+        self.function
+    }
+
+    pub fn format(&self, message: impl std::fmt::Display) -> Error {
+        match self.member {
+            Some(name) => Error::format(self.function, self.path, format!("{name:?}: {message}")),
+            None => Error::format(self.function, self.path, message.to_string()),
+        }
+    }
+
+    /// The content's fault if it ends early or does not decode, else the system's.
+    pub fn io(&self, error: io::Error) -> Error {
+        match error.kind() {
+            ErrorKind::UnexpectedEof => self.format("the file is cut short"),
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => self.format(error),
+            _ => Error::io(self.function, self.path, error),
+        }
+    }
+
+    /// The file and its size. Only regular files: a pipe could block for ever and has no size to check claims against.
+    pub fn open(&self) -> Result<(File, u64)> {
+        let fail = |error| Error::io(self.function, self.path, error);
+        let metadata = fs::metadata(self.path).map_err(fail)?;
+        if !metadata.is_file() {
+            return Err(self.format("not a regular file"));
+        }
+        let file = File::open(self.path).map_err(fail)?;
+        let size = file.metadata().map_err(fail)?.len();
+        Ok((file, size))
+    }
+
+    /// Bytes of an array, if the address space holds them and the file can: `available` is what is left of it.
+    pub fn check_size(&self, shape: &Shape, dtype: Dtype, available: u64) -> Result<()> {
+        shape.check(self.function, dtype.size()).map_err(|error| self.format(error))?;
+        let claimed = (shape.elements() * dtype.size()) as u64;
+        if claimed > available {
+            let message = format!(
+                "{dtype} of shape {shape} has {claimed} bytes, but only {available} follow; cut short?"
+            );
+            return Err(self.format(message));
+        }
+        Ok(())
+    }
+
+    /// The row-major elements that come next, as they are in this machine's memory.
+    #[track_caller]
+    pub fn read_elements(
+        &self,
+        reader: &mut impl Read,
+        shape: Shape,
+        dtype: Dtype,
+        foreign_order: bool,
+    ) -> Result<Array> {
+        Array::from_chunks(self.function, shape, dtype, |piece| {
+            reader.read_exact(piece).map_err(|error| self.io(error))?;
+            if foreign_order {
+                swap(piece, word(dtype));
+            }
+            if dtype == Dtype::Bool {
+                piece.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Bytes of the numbers an element is made of: a complex number is made of two.
+fn word(dtype: Dtype) -> usize {
+    if dtype == Dtype::Complex64 { 4 } else { dtype.size() }
+}
+
+fn swap(bytes: &mut [u8], word: usize) {
+    bytes.chunks_exact_mut(word).for_each(<[u8]>::reverse);
+}
+
+/// Writes all elements in row-major order.
+pub(super) fn write_elements(
+    writer: &mut impl Write,
+    view: &HostView,
+    dtype: Dtype,
+    foreign_order: bool,
+) -> io::Result<()> {
+    if let Some(bytes) = view.contiguous().filter(|_| !foreign_order) {
+        return writer.write_all(bytes);
+    }
+    let mut piece = vec![0; CHUNK.min(view.bytes())];
+    let mut done = 0;
+    while done < view.bytes() {
+        let count = CHUNK.min(view.bytes() - done);
+        view.read(done / dtype.size(), &mut piece[..count]);
+        if foreign_order {
+            swap(&mut piece[..count], word(dtype));
+        }
+        writer.write_all(&piece[..count])?;
+        done += count;
+    }
+    Ok(())
+}
+
+/// Writes a file whole or not at all, and returns its path: `path` with `extension` added if it does not end in it.
+/// A link is followed; an existing file keeps its permissions.
+pub(super) fn write_file(
+    function: &'static str,
+    path: &Path,
+    extension: &str,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<PathBuf> {
+    let path = with_extension(function, path, extension)?;
+    let fail = |error| Error::io(function, &path, error);
+    let place = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+    let existing = fs::metadata(&place).ok();
+    if existing.as_ref().is_some_and(|m| !m.is_file()) {
+        return Err(Error::format(function, &path, "there is something here that is not a regular file"));
+    }
+    let folder = match place.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let file = new_file(folder).map_err(fail)?;
+    let mut writer = BufWriter::with_capacity(CHUNK, file.as_file());
+    write(&mut writer).map_err(fail)?;
+    writer.flush().map_err(fail)?;
+    drop(writer);
+    if let Some(existing) = existing {
+        file.as_file().set_permissions(existing.permissions()).map_err(fail)?;
+    }
+    file.persist(&place).map_err(|error| fail(error.error))?;
+    Ok(path)
+}
+
+/// A temporary file that disappears unless it is given its place, with the permissions of an ordinary new file.
+fn new_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".pellucid-");
+    #[cfg(unix)]
+    let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
+    #[cfg(unix)]
+    builder.permissions(mode);
+    builder.tempfile_in(folder)
+}
+
+fn with_extension(function: &'static str, path: &Path, extension: &str) -> Result<PathBuf> {
+    let ends_in_separator =
+        path.as_os_str().as_encoded_bytes().last().is_some_and(|&b| std::path::is_separator(b.into()));
+    let Some(name) = path.file_name().filter(|_| !ends_in_separator) else {
+        let message = format!("{:?} does not name a file", path.display().to_string());
+        return Err(Error::argument(function, message));
+    };
+    if name.as_encoded_bytes().ends_with(extension.as_bytes()) {
+        return Ok(path.to_owned());
+    }
+    let mut longer = path.as_os_str().to_owned();
+    longer.push(extension);
+    Ok(longer.into())
+}

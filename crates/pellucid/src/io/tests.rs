@@ -1,0 +1,1 @@
+//! Files: round trips, files of NumPy and MLX, and damaged ones.
