@@ -10,6 +10,8 @@ pub mod io;
 pub mod memory;
 mod observe;
 pub mod op;
+pub mod ops;
+pub mod random;
 mod stream;
 
 pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape};

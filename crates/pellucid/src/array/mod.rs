@@ -5,6 +5,7 @@ mod dtype;
 mod element;
 mod host;
 mod node;
+mod operators;
 mod print;
 mod rows;
 mod shape;

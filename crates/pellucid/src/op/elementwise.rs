@@ -15,6 +15,8 @@ pub(crate) enum UnaryRule {
     Same,
     /// Every type but bool, kept.
     Number,
+    /// Every type but complex, kept.
+    Ordered,
     /// Bool and integers, kept.
     Integer,
     /// Every type; the result is bool.
@@ -34,6 +36,8 @@ pub(crate) enum BinaryRule {
     Real,
     /// Bool and integers, kept.
     Integer,
+    /// Like `Integer`, but bool becomes `uint8` first.
+    Shift,
     /// Every type but complex, kept.
     Ordered,
     /// Every type; the result is bool.
@@ -84,15 +88,15 @@ table! {
     Arctan "arctan" Inexact 8 "Inverse tangent.";
     Arctanh "arctanh" Inexact 8 "Inverse hyperbolic tangent.";
     BitwiseInvert "bitwise_invert" Integer 1 "Every bit flipped; of a bool its opposite.";
-    Ceil "ceil" Same 1 "The next integer above.";
+    Ceil "ceil" Ordered 1 "The next integer above.";
     Conjugate "conjugate" Same 1 "Complex conjugate.";
     Cos "cos" Inexact 8 "Cosine.";
     Cosh "cosh" Inexact 8 "Hyperbolic cosine.";
     Erf "erf" Real 8 "Error function.";
     Erfinv "erfinv" Real 8 "Inverse error function.";
     Exp "exp" Inexact 8 "Exponential.";
-    Expm1 "expm1" Inexact 8 "exp(x) − 1 without cancellation near zero.";
-    Floor "floor" Same 1 "The next integer below.";
+    Expm1 "expm1" Real 8 "exp(x) − 1 without cancellation near zero.";
+    Floor "floor" Ordered 1 "The next integer below.";
     Imag "imag" Part 0 "Imaginary part.";
     Isfinite "isfinite" Predicate 1 "Neither infinite nor NaN.";
     Isinf "isinf" Predicate 1 "Infinite of either sign.";
@@ -108,7 +112,7 @@ table! {
     Real "real" Part 0 "Real part.";
     Round "round" Same 1 "The nearest integer, ties to even.";
     Rsqrt "rsqrt" Inexact 2 "One over the square root.";
-    Sigmoid "sigmoid" Inexact 8 "1 / (1 + exp(−x)).";
+    Sigmoid "sigmoid" Real 8 "1 / (1 + exp(−x)).";
     Sign "sign" Same 1 "−1, 0 or 1; of a complex number x / |x|.";
     Sin "sin" Inexact 8 "Sine.";
     Sinh "sinh" Inexact 8 "Hyperbolic sine.";
@@ -116,7 +120,7 @@ table! {
     Square "square" Same 1 "x · x.";
     Tan "tan" Inexact 8 "Tangent.";
     Tanh "tanh" Inexact 8 "Hyperbolic tangent.";
-    Trunc "trunc" Same 1 "The integer part.";
+    Trunc "trunc" Ordered 1 "The integer part.";
 }
 
 table! {
@@ -132,7 +136,7 @@ table! {
     FloorDivide "floor_divide" Same 1 "Quotient rounded down.";
     Greater "greater" Compare 1 "True where a > b.";
     GreaterEqual "greater_equal" Compare 1 "True where a ≥ b.";
-    LeftShift "left_shift" Integer 1 "a · 2^b, bits moved left.";
+    LeftShift "left_shift" Shift 1 "a · 2^b, bits moved left.";
     Less "less" Compare 1 "True where a < b.";
     LessEqual "less_equal" Compare 1 "True where a ≤ b.";
     Logaddexp "logaddexp" Inexact 16 "log(exp(a) + exp(b)) without overflow.";
@@ -144,8 +148,8 @@ table! {
     Multiply "multiply" Same 1 "Product.";
     NotEqual "not_equal" Compare 1 "True where different.";
     Power "power" Same 8 "a to the power of b.";
-    Remainder "remainder" Same 1 "Remainder with the sign of the divisor.";
-    RightShift "right_shift" Integer 1 "a / 2^b, bits moved right.";
+    Remainder "remainder" Ordered 1 "Remainder with the sign of the divisor.";
+    RightShift "right_shift" Shift 1 "a / 2^b, bits moved right.";
     Subtract "subtract" Same 1 "Difference.";
 }
 
@@ -157,6 +161,7 @@ impl UnaryOp {
             UnaryRule::Real if dtype.is_complex() => None,
             UnaryRule::Real => Some(dtype.to_inexact()),
             UnaryRule::Number if dtype == Dtype::Bool => None,
+            UnaryRule::Ordered if dtype.is_complex() => None,
             UnaryRule::Integer if dtype.is_inexact() => None,
             _ => Some(dtype),
         }
@@ -179,7 +184,8 @@ impl BinaryOp {
             BinaryRule::Inexact => Some(dtype.to_inexact()),
             BinaryRule::Real if dtype.is_complex() => None,
             BinaryRule::Real => Some(dtype.to_inexact()),
-            BinaryRule::Integer if dtype.is_inexact() => None,
+            BinaryRule::Integer | BinaryRule::Shift if dtype.is_inexact() => None,
+            BinaryRule::Shift if dtype == Dtype::Bool => Some(Dtype::Uint8),
             BinaryRule::Ordered if dtype.is_complex() => None,
             BinaryRule::Logical => Some(Dtype::Bool),
             _ => Some(dtype),

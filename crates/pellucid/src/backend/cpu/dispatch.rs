@@ -37,7 +37,9 @@ pub(crate) fn run(op: &Op, inputs: &[In], out: &mut Out) -> Result<()> {
         | Op::AsStrided(_)
         | Op::View { .. }
         | Op::Contiguous
-        | Op::Depends => return Err(Error::internal("eval", format!("{} is not a kernel of its own", op.name()))),
+        | Op::Depends => {
+            return Err(Error::internal("eval", format!("{} is not a kernel of its own", op.name())));
+        }
     }
     Ok(())
 }

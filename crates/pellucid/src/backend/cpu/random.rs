@@ -104,7 +104,11 @@ impl Stream {
 
 /// Hashes the counters; the lanes are independent.
 #[inline(always)]
-fn threefry<const N: usize>(key: [u32; 2], mut a: [u32; N], mut b: [u32; N]) -> ([u32; N], [u32; N]) {
+pub(crate) fn threefry<const N: usize>(
+    key: [u32; 2],
+    mut a: [u32; N],
+    mut b: [u32; N],
+) -> ([u32; N], [u32; N]) {
     let schedule = [key[0], key[1], key[0] ^ key[1] ^ PARITY];
     for i in 0..N {
         a[i] = a[i].wrapping_add(schedule[0]);

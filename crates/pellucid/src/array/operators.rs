@@ -1,0 +1,98 @@
+//! Operators on arrays and numbers. They panic where the named functions return an error, with the same message.
+
+use std::ops::{
+    Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul,
+    MulAssign, Neg, Not, Rem, RemAssign, Shl, ShlAssign, Shr, ShrAssign, Sub, SubAssign,
+};
+
+use half::{bf16, f16};
+use num_complex::Complex32;
+
+use super::Array;
+use crate::error::Result;
+use crate::ops::{self, Operand};
+
+#[track_caller]
+fn or_panic(result: Result<Array>) -> Array {
+    match result {
+        Ok(array) => array,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+macro_rules! operators {
+    ($($op:ident $method:ident $assign:ident $assign_method:ident $function:ident;)*) => {
+        $(
+            operators!(@pair $op $method $function; [] (Array, Array) (&Array, Array) (Array, &Array) (&Array, &Array));
+            operators!(@number $op $method $function; bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64,
+                Complex32);
+
+            impl<'b, B: Into<Operand<'b>>> $assign<B> for Array {
+                #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
+                ///
+                /// # Panics
+                /// Where the function returns an error.
+                #[track_caller]
+                fn $assign_method(&mut self, other: B) {
+                    *self = or_panic(ops::$function(&*self, other));
+                }
+            }
+        )*
+    };
+    (@pair $op:ident $method:ident $function:ident; [] $(($left:ty, $right:ty))*) => {
+        $(impl $op<$right> for $left {
+            type Output = Array;
+
+            #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
+            ///
+            /// # Panics
+            /// Where the function returns an error.
+            #[track_caller]
+            fn $method(self, other: $right) -> Array {
+                or_panic(ops::$function(self, other))
+            }
+        })*
+    };
+    (@number $op:ident $method:ident $function:ident; $($number:ty),*) => {
+        $(operators!(@pair $op $method $function; [] (Array, $number) (&Array, $number) ($number, Array)
+            ($number, &Array));)*
+    };
+}
+
+operators! {
+    Add add AddAssign add_assign add;
+    Sub sub SubAssign sub_assign subtract;
+    Mul mul MulAssign mul_assign multiply;
+    Div div DivAssign div_assign divide;
+    Rem rem RemAssign rem_assign remainder;
+    BitAnd bitand BitAndAssign bitand_assign bitwise_and;
+    BitOr bitor BitOrAssign bitor_assign bitwise_or;
+    BitXor bitxor BitXorAssign bitxor_assign bitwise_xor;
+    Shl shl ShlAssign shl_assign left_shift;
+    Shr shr ShrAssign shr_assign right_shift;
+}
+
+macro_rules! unary_operators {
+    ($($op:ident $method:ident $function:ident $ty:ty;)*) => {
+        $(impl $op for $ty {
+            type Output = Array;
+
+            #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
+            ///
+            /// # Panics
+            /// Where the function returns an error.
+            #[track_caller]
+            #[allow(clippy::needless_borrow, reason = "one body for values and references")]
+            fn $method(self) -> Array {
+                or_panic(ops::$function(&self))
+            }
+        })*
+    };
+}
+
+unary_operators! {
+    Neg neg negative Array;
+    Neg neg negative &Array;
+    Not not bitwise_invert Array;
+    Not not bitwise_invert &Array;
+}

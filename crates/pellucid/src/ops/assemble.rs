@@ -1,0 +1,262 @@
+//! Arrays joined, divided and repeated.
+
+use super::shape::{broadcast_to, expand_dims};
+use super::{cast, flat, shaped, slice_axis};
+use crate::array::{Array, Axes, Dtype, Inputs, Shape, resolve_axis};
+use crate::error::{Error, Result};
+use crate::op::Op;
+
+/// Each part is an array of its own; more than this is a mistake.
+const MOST_PARTS: usize = 1 << 24;
+
+fn check_parts(function: &'static str, parts: usize) -> Result<()> {
+    if parts <= MOST_PARTS {
+        return Ok(());
+    }
+    Err(Error::argument(function, format!("{parts} parts are more than {MOST_PARTS}; use slices")))
+}
+
+fn common_dtype(arrays: &[&Array]) -> Dtype {
+    arrays.iter().fold(Dtype::Bool, |dtype, a| dtype.promote(a.dtype()))
+}
+
+/// Arrays joined along an axis; flat ones for `None`.
+///
+/// ```
+/// use pellucid::{Array, ops};
+/// # fn main() -> pellucid::Result<()> {
+/// let (a, b) = (Array::from([[1, 2]]), Array::from([[3, 4]]));
+/// assert_eq!(ops::concatenate(&[&a, &b], 0)?.shape(), &[2, 2]);
+/// assert_eq!(ops::stack(&[&a, &b], -1)?.shape(), &[1, 2, 2]);
+/// let halves = ops::split(&a, 2, 1)?;
+/// assert_eq!(halves[1].to_vec::<i32>()?, [2]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Argument`] if there are no arrays, [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the
+/// shapes differ elsewhere.
+#[track_caller]
+pub fn concatenate(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Result<Array> {
+    let Some(first) = arrays.first() else {
+        return Err(Error::argument("concatenate", "needs at least one array"));
+    };
+    let axis = axis.into();
+    let dtype = common_dtype(arrays);
+    let at = match axis {
+        Some(axis) => resolve_axis("concatenate", axis, first.ndim())?,
+        None => 0,
+    };
+    let mut inputs = Inputs::new();
+    for a in arrays {
+        inputs.push(cast(&if axis.is_none() { flat(a)? } else { (*a).clone() }, dtype)?);
+    }
+    match inputs.pop() {
+        Some(only) if inputs.is_empty() => Ok(only),
+        Some(last) => {
+            inputs.push(last);
+            Array::from_op(Op::Concatenate { axis: at }, inputs)
+        }
+        None => Err(Error::argument("concatenate", "needs at least one array")),
+    }
+}
+
+/// Arrays joined along an axis; the same as [`concatenate`].
+///
+/// # Errors
+/// As for [`concatenate`].
+#[track_caller]
+pub fn concat(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Result<Array> {
+    concatenate(arrays, axis)
+}
+
+/// Arrays of one shape joined along a new axis.
+///
+/// # Errors
+/// [`Error::Argument`] if there are no arrays, [`Error::Axis`] if the place of the new axis is outside the result,
+/// [`Error::Shape`] if the shapes differ.
+#[track_caller]
+pub fn stack(arrays: &[&Array], axis: i64) -> Result<Array> {
+    let Some(first) = arrays.first() else {
+        return Err(Error::argument("stack", "needs at least one array"));
+    };
+    let axis = resolve_axis("stack", axis, first.ndim() + 1)? as i64;
+    if let Some(other) = arrays.iter().find(|a| a.shape() != first.shape()) {
+        let message = format!("shapes {} and {} differ", first.shape_ref(), other.shape_ref());
+        return Err(Error::shape("stack", message));
+    }
+    let mut layers = Vec::with_capacity(arrays.len());
+    for a in arrays {
+        layers.push(expand_dims(a, axis)?);
+    }
+    concatenate(&layers.iter().collect::<Vec<_>>(), axis)
+}
+
+/// The arrays along an axis, which disappears.
+///
+/// # Errors
+/// [`Error::Axis`] if the axis does not exist.
+#[track_caller]
+pub fn unstack(a: &Array, axis: i64) -> Result<Vec<Array>> {
+    let axis = resolve_axis("unstack", axis, a.ndim())?;
+    let mut shape = a.shape_ref().clone();
+    let size = shape.remove(axis);
+    check_parts("unstack", size)?;
+    let mut layers = Vec::new();
+    for i in 0..size {
+        layers.push(shaped(&slice_axis(a, axis, i, 1, 1)?, shape.clone())?);
+    }
+    Ok(layers)
+}
+
+/// Where [`split`] cuts: into a number of equal parts, or at positions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cuts {
+    /// This many parts of the same size.
+    Sections(usize),
+    /// Before each of these positions; negative ones count from the end.
+    At(Vec<i64>),
+}
+
+impl From<usize> for Cuts {
+    fn from(sections: usize) -> Cuts {
+        Cuts::Sections(sections)
+    }
+}
+
+impl From<&[i64]> for Cuts {
+    fn from(positions: &[i64]) -> Cuts {
+        Cuts::At(positions.to_vec())
+    }
+}
+
+impl<const N: usize> From<[i64; N]> for Cuts {
+    fn from(positions: [i64; N]) -> Cuts {
+        Cuts::At(positions.to_vec())
+    }
+}
+
+impl From<Vec<i64>> for Cuts {
+    fn from(positions: Vec<i64>) -> Cuts {
+        Cuts::At(positions)
+    }
+}
+
+/// The parts of an array along an axis: a number of equal ones, or those between positions.
+///
+/// # Errors
+/// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if it cannot be divided into that many parts.
+#[track_caller]
+pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: i64) -> Result<Vec<Array>> {
+    let axis = resolve_axis("split", axis, a.ndim())?;
+    let size = a.shape()[axis];
+    let mut parts = Vec::new();
+    match cuts.into() {
+        Cuts::Sections(n) => {
+            if n == 0 || size % n != 0 {
+                let message = format!("axis {axis} of size {size} cannot be divided into {n} equal parts");
+                return Err(Error::argument("split", message));
+            }
+            check_parts("split", n)?;
+            for i in 0..n {
+                let start = if size == 0 { 0 } else { i * (size / n) };
+                parts.push(slice_axis(a, axis, start, size / n, 1)?);
+            }
+        }
+        Cuts::At(positions) => {
+            let place = |p: i64| match usize::try_from(p) {
+                Ok(p) => p.min(size),
+                Err(_) => size.saturating_sub(usize::try_from(p.unsigned_abs()).unwrap_or(usize::MAX)),
+            };
+            let mut start = 0;
+            for end in positions.iter().map(|&p| place(p)).chain([size]) {
+                let len = end.saturating_sub(start);
+                parts.push(slice_axis(a, axis, if len == 0 { 0 } else { start }, len, 1)?);
+                start = end;
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// The array repeated as a whole, this many times along each of the last axes; new axes come first.
+///
+/// # Errors
+/// [`Error::Shape`] if the result does not fit 64-bit addresses.
+#[track_caller]
+pub fn tile(a: &Array, reps: impl AsRef<[usize]>) -> Result<Array> {
+    let reps = reps.as_ref();
+    let ndim = reps.len().max(a.ndim());
+    let rep = |axis: usize| (axis + reps.len()).checked_sub(ndim).map_or(1, |i| reps[i]);
+    let size = |axis: usize| (axis + a.ndim()).checked_sub(ndim).map_or(1, |i| a.shape()[i]);
+    let result: Shape = (0..ndim).map(|axis| rep(axis).saturating_mul(size(axis))).collect();
+    result.check("tile", a.itemsize())?;
+    // Each axis becomes (repetitions, size), the first of which is broadcast.
+    let ones = shaped(a, (0..ndim).flat_map(|axis| [1, size(axis)]).collect())?;
+    let wide: Shape = (0..ndim).flat_map(|axis| [rep(axis), size(axis)]).collect();
+    shaped(&broadcast_to(&ones, wide)?, result)
+}
+
+/// Each element repeated, along an axis or in the flat array.
+///
+/// # Errors
+/// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the result does not fit 64-bit addresses.
+#[track_caller]
+pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Option<i64>>) -> Result<Array> {
+    let (a, axis) = super::along("repeat", a, axis.into())?;
+    let mut result = a.shape_ref().clone();
+    result.as_mut_slice()[axis] = a.shape()[axis].saturating_mul(repeats);
+    result.check("repeat", a.itemsize())?;
+    let mut wide = a.shape_ref().clone();
+    wide.insert(axis + 1, repeats);
+    shaped(&broadcast_to(&expand_dims(&a, axis as i64 + 1)?, wide)?, result)
+}
+
+/// Elements moved along axes by `shift` places; what leaves at one end comes in at the other. For `Axes::All`, through
+/// the flat array. One shift serves all axes, or there is one for each.
+///
+/// ```
+/// use pellucid::{Array, Axes, ops};
+/// # fn main() -> pellucid::Result<()> {
+/// assert_eq!(ops::roll(&Array::from([1, 2, 3]), &[1], Axes::All)?.to_vec::<i32>()?, [3, 1, 2]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if the numbers of shifts and axes do not fit.
+#[track_caller]
+pub fn roll(a: &Array, shift: &[i64], axes: impl Into<Axes>) -> Result<Array> {
+    let Axes::List(axes) = axes.into() else {
+        let total = shift.iter().fold(0i64, |sum, &s| sum.wrapping_add(s));
+        return shaped(&roll_axis(&flat(a)?, total, 0)?, a.shape_ref().clone());
+    };
+    let mut result = a.clone();
+    let pairs = match (shift, &*axes) {
+        (shift, axes) if shift.len() == axes.len() => shift.len(),
+        ([_], axes) => axes.len(),
+        (shift, [_]) => shift.len(),
+        _ => {
+            let message = format!("{} shifts cannot serve {} axes", shift.len(), axes.len());
+            return Err(Error::argument("roll", message));
+        }
+    };
+    for i in 0..pairs {
+        let (by, axis) = (shift[i.min(shift.len() - 1)], axes[i.min(axes.len() - 1)]);
+        result = roll_axis(&result, by, resolve_axis("roll", axis, a.ndim())?)?;
+    }
+    Ok(result)
+}
+
+#[track_caller]
+fn roll_axis(a: &Array, shift: i64, axis: usize) -> Result<Array> {
+    let size = a.shape()[axis];
+    let by = if size == 0 { 0 } else { i128::from(shift).rem_euclid(size as i128) as usize };
+    if by == 0 {
+        return Ok(a.clone());
+    }
+    let head = slice_axis(a, axis, 0, size - by, 1)?;
+    let tail = slice_axis(a, axis, size - by, by, 1)?;
+    concatenate(&[&tail, &head], axis as i64)
+}

@@ -1,0 +1,373 @@
+//! Functions of single elements: one line per function; what it accepts and returns is in the table of
+//! [`UnaryOp`] and [`BinaryOp`].
+
+use smallvec::smallvec;
+
+use super::operand::{Limit, Operand};
+use super::{all, apply, apply2, cast, constant};
+use crate::array::{Array, Axes, Dtype, Inputs};
+use crate::error::{Error, Result};
+use crate::op::{BinaryOp, Op, Scalar, UnaryOp};
+
+/// A function of the table applied to one array.
+#[track_caller]
+pub(super) fn unary(op: UnaryOp, a: &Array) -> Result<Array> {
+    match op.compute_dtype(a.dtype()) {
+        Some(dtype) => apply(Op::Unary(op), &cast(a, dtype)?),
+        None => Err(Error::dtype(op.name(), format!("does not take {}{}", a.dtype(), advice(op.name())))),
+    }
+}
+
+/// A function of the table applied to two inputs.
+#[track_caller]
+pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Array> {
+    let name = op.name();
+    let Some(dtype) = op.compute_dtype(a.promote(b)) else {
+        let message = format!("does not take {} and {}{}", a.dtype(), b.dtype(), advice(name));
+        return Err(Error::dtype(name, message));
+    };
+    apply2(Op::Binary(op), a.to_array(name, dtype)?, b.to_array(name, dtype)?)
+}
+
+fn advice(name: &str) -> &'static str {
+    match name {
+        "negative" => "; use logical_not",
+        "bitwise_invert" | "bitwise_and" | "bitwise_or" | "bitwise_xor" | "left_shift" | "right_shift" => {
+            "; it works on bool and integers"
+        }
+        _ => "; use real numbers",
+    }
+}
+
+macro_rules! unary_functions {
+    ($($name:ident $op:ident $doc:literal;)*) => {
+        $(#[doc = $doc]
+        ///
+        /// # Errors
+        /// [`Error::Dtype`] if the function is not defined for the element type.
+        #[track_caller]
+        pub fn $name(a: &Array) -> Result<Array> {
+            unary(UnaryOp::$op, a)
+        })*
+    };
+}
+
+unary_functions! {
+    abs Abs "Absolute value; of a complex number its magnitude.";
+    acos Arccos "Inverse cosine; the same as [`arccos`].";
+    acosh Arccosh "Inverse hyperbolic cosine; the same as [`arccosh`].";
+    arccos Arccos "Inverse cosine.";
+    arccosh Arccosh "Inverse hyperbolic cosine.";
+    arcsin Arcsin "Inverse sine.";
+    arcsinh Arcsinh "Inverse hyperbolic sine.";
+    arctan Arctan "Inverse tangent.";
+    arctanh Arctanh "Inverse hyperbolic tangent.";
+    asin Arcsin "Inverse sine; the same as [`arcsin`].";
+    asinh Arcsinh "Inverse hyperbolic sine; the same as [`arcsinh`].";
+    atan Arctan "Inverse tangent; the same as [`arctan`].";
+    atanh Arctanh "Inverse hyperbolic tangent; the same as [`arctanh`].";
+    bitwise_invert BitwiseInvert "Every bit flipped; of a bool its opposite.";
+    ceil Ceil "The next integer above, in the same element type.";
+    conj Conjugate "Complex conjugate; the same as [`conjugate`].";
+    conjugate Conjugate "Complex conjugate.";
+    cos Cos "Cosine.";
+    cosh Cosh "Hyperbolic cosine.";
+    erf Erf "Error function.";
+    erfinv Erfinv "Inverse error function.";
+    exp Exp "Exponential.";
+    expm1 Expm1 "exp(x) − 1 without cancellation near zero.";
+    floor Floor "The next integer below, in the same element type.";
+    imag Imag "Imaginary part; zero for real numbers.";
+    isfinite Isfinite "True where neither infinite nor NaN.";
+    isinf Isinf "True where infinite, of either sign.";
+    isnan Isnan "True where not a number.";
+    isneginf Isneginf "True where negative infinity.";
+    isposinf Isposinf "True where positive infinity.";
+    log Log "Natural logarithm.";
+    log10 Log10 "Logarithm to base 10.";
+    log1p Log1p "log(1 + x) without cancellation near zero.";
+    log2 Log2 "Logarithm to base 2.";
+    logical_not LogicalNot "True where the element is zero.";
+    negative Negative "The opposite sign; not for bool.";
+    real Real "Real part.";
+    rsqrt Rsqrt "One over the square root.";
+    sigmoid Sigmoid "1 / (1 + exp(−x)).";
+    sign Sign "−1, 0 or 1; of a complex number x / |x|.";
+    sin Sin "Sine.";
+    sinh Sinh "Hyperbolic sine.";
+    sqrt Sqrt "Square root.";
+    square Square "x · x, in the same element type.";
+    tan Tan "Tangent.";
+    tanh Tanh "Hyperbolic tangent.";
+    trunc Trunc "The integer part, in the same element type.";
+}
+
+macro_rules! binary_functions {
+    ($($name:ident $op:ident $doc:literal;)*) => {
+        $(#[doc = $doc]
+        ///
+        /// # Errors
+        /// [`Error::Shape`] if the shapes do not broadcast, [`Error::Dtype`] if the function is not defined for the
+        /// promoted element type, [`Error::Argument`] if a number does not fit it.
+        #[track_caller]
+        pub fn $name<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> Result<Array> {
+            binary(BinaryOp::$op, &a.into(), &b.into())
+        })*
+    };
+}
+
+binary_functions! {
+    add Add "Sum.";
+    arctan2 Arctan2 "Angle of the point (b, a).";
+    atan2 Arctan2 "Angle of the point (b, a); the same as [`arctan2`].";
+    bitwise_and BitwiseAnd "Bits set in both.";
+    bitwise_left_shift LeftShift "a · 2^b, bits moved left; the same as [`left_shift`].";
+    bitwise_or BitwiseOr "Bits set in either.";
+    bitwise_right_shift RightShift "a / 2^b, bits moved right; the same as [`right_shift`].";
+    bitwise_xor BitwiseXor "Bits set in exactly one.";
+    divide Divide "Quotient; integers give `float32`.";
+    equal Equal "True where equal.";
+    floor_divide FloorDivide "Quotient rounded down.";
+    greater Greater "True where a > b.";
+    greater_equal GreaterEqual "True where a ≥ b.";
+    left_shift LeftShift "a · 2^b, bits moved left.";
+    less Less "True where a < b.";
+    less_equal LessEqual "True where a ≤ b.";
+    logaddexp Logaddexp "log(exp(a) + exp(b)) without overflow.";
+    logical_and LogicalAnd "True where both are not zero.";
+    logical_or LogicalOr "True where one is not zero.";
+    logical_xor LogicalXor "True where exactly one is not zero.";
+    maximum Maximum "The larger; NaN wins.";
+    minimum Minimum "The smaller; NaN wins.";
+    multiply Multiply "Product.";
+    not_equal NotEqual "True where different.";
+    pow Power "a to the power of b; the same as [`power`].";
+    power Power "a to the power of b.";
+    remainder Remainder "Remainder, with the sign of the divisor.";
+    right_shift RightShift "a / 2^b, bits moved right.";
+    subtract Subtract "Difference.";
+}
+
+/// The array itself.
+///
+/// # Errors
+/// None.
+pub fn positive(a: &Array) -> Result<Array> {
+    Ok(a.clone())
+}
+
+/// One divided by each element; integers give `float32`.
+///
+/// # Errors
+/// None that depends on the element type.
+#[track_caller]
+pub fn reciprocal(a: &Array) -> Result<Array> {
+    divide(1, a)
+}
+
+/// Radians to degrees.
+///
+/// # Errors
+/// None that depends on the element type.
+#[track_caller]
+pub fn degrees(a: &Array) -> Result<Array> {
+    multiply(&cast(a, a.dtype().to_inexact())?, 180.0 / std::f64::consts::PI)
+}
+
+/// Degrees to radians.
+///
+/// # Errors
+/// None that depends on the element type.
+#[track_caller]
+pub fn radians(a: &Array) -> Result<Array> {
+    multiply(&cast(a, a.dtype().to_inexact())?, std::f64::consts::PI / 180.0)
+}
+
+/// The nearest number with this many decimal places, ties to even, in the same element type. Negative numbers round
+/// to tens, hundreds, ….
+///
+/// ```
+/// use pellucid::{Array, ops};
+/// # fn main() -> pellucid::Result<()> {
+/// let a = Array::from([1.25f32, 2.5, 126.0]);
+/// assert_eq!(ops::round(&a, 0)?.to_vec::<f32>()?, [1.0, 2.0, 126.0]);
+/// assert_eq!(ops::round(&a, -1)?.to_vec::<f32>()?, [0.0, 0.0, 130.0]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Argument`] if 10 to the power of `decimals` is not a `float32`.
+#[track_caller]
+pub fn round(a: &Array, decimals: i32) -> Result<Array> {
+    let whole = !a.dtype().is_inexact();
+    if decimals == 0 || (whole && decimals > 0) {
+        return if whole { Ok(a.clone()) } else { unary(UnaryOp::Round, a) };
+    }
+    let scale = 10f32.powi(decimals);
+    if scale == 0.0 || !scale.is_finite() {
+        return Err(Error::argument("round", format!("decimals must lie in -38 to 38, not {decimals}")));
+    }
+    let scaled = multiply(&cast(a, a.dtype().to_inexact())?, scale)?;
+    cast(&multiply(unary(UnaryOp::Round, &scaled)?, 1.0 / scale)?, a.dtype())
+}
+
+/// Quotient rounded down, and the remainder with the sign of the divisor.
+///
+/// # Errors
+/// As for [`floor_divide`] and [`remainder`].
+#[track_caller]
+pub fn divmod<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> Result<(Array, Array)> {
+    let (a, b) = (a.into(), b.into());
+    // First, because it refuses more.
+    let rest = binary(BinaryOp::Remainder, &a, &b)?;
+    Ok((binary(BinaryOp::FloorDivide, &a, &b)?, rest))
+}
+
+/// `x` where the condition holds, else `y`, with broadcasting. A condition that is not bool holds where it is not zero.
+///
+/// ```
+/// use pellucid::{Array, ops};
+/// # fn main() -> pellucid::Result<()> {
+/// let a = Array::from([-1.0f32, 2.0]);
+/// assert_eq!(ops::where_(&ops::less(&a, 0)?, 0, &a)?.to_vec::<f32>()?, [0.0, 2.0]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`] if the shapes do not broadcast, [`Error::Argument`] if a number does not fit the type of the result.
+#[track_caller]
+pub fn where_<'a, 'b>(
+    condition: &Array,
+    x: impl Into<Operand<'a>>,
+    y: impl Into<Operand<'b>>,
+) -> Result<Array> {
+    let (x, y) = (x.into(), y.into());
+    let dtype = x.promote(&y);
+    let (x, y) = (x.to_array("where", dtype)?, y.to_array("where", dtype)?);
+    let inputs: Inputs = smallvec![cast(condition, Dtype::Bool)?, x, y];
+    Array::from_op(Op::Select, inputs)
+}
+
+/// Elements below `low` become `low`, those above `high` become `high`. One of the limits may be `None`.
+///
+/// ```
+/// use pellucid::{Array, ops};
+/// # fn main() -> pellucid::Result<()> {
+/// let a = Array::from([-1.0f32, 0.5, 2.0]);
+/// assert_eq!(ops::clip(&a, 0, 1)?.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+/// assert_eq!(ops::clip(&a, None, 1)?.to_vec::<f32>()?, [-1.0, 0.5, 1.0]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Argument`] if both limits are missing, [`Error::Shape`] if the shapes do not broadcast.
+#[track_caller]
+pub fn clip<'a, 'b>(a: &Array, low: impl Into<Limit<'a>>, high: impl Into<Limit<'b>>) -> Result<Array> {
+    let (low, high) = (low.into().0, high.into().0);
+    match (&low, &high) {
+        (None, None) => Err(Error::argument("clip", "needs a lower or an upper limit")),
+        (Some(low), None) => binary(BinaryOp::Maximum, &a.into(), low),
+        (None, Some(high)) => binary(BinaryOp::Minimum, &a.into(), high),
+        (Some(low), Some(high)) => {
+            let raised = binary(BinaryOp::Maximum, &a.into(), low)?;
+            binary(BinaryOp::Minimum, &raised.into(), high)
+        }
+    }
+}
+
+/// NaN becomes `nan`, infinities become `posinf` and `neginf`, which are the largest finite numbers of the type
+/// unless given.
+///
+/// # Errors
+/// [`Error::Dtype`] for complex numbers.
+#[track_caller]
+pub fn nan_to_num(a: &Array, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Result<Array> {
+    let dtype = a.dtype();
+    let largest = match dtype {
+        Dtype::Float16 => half::f16::MAX.to_f64(),
+        Dtype::Bfloat16 => half::bf16::MAX.to_f64(),
+        Dtype::Float32 => f64::from(f32::MAX),
+        Dtype::Float64 => f64::MAX,
+        Dtype::Complex64 => {
+            return Err(Error::dtype("nan_to_num", "does not take complex64; use real and imag"));
+        }
+        _ => return Ok(a.clone()),
+    };
+    let a = where_(&isnan(a)?, nan, a)?;
+    let a = where_(&isposinf(&a)?, posinf.unwrap_or(largest), &a)?;
+    where_(&isneginf(&a)?, neginf.unwrap_or(-largest), &a)
+}
+
+/// True where |a − b| ≤ atol + rtol · |b|; infinities must be equal, NaN is equal to NaN only if `equal_nan`.
+///
+/// # Errors
+/// [`Error::Shape`] if the shapes do not broadcast.
+#[track_caller]
+pub fn isclose<'a, 'b>(
+    a: impl Into<Operand<'a>>,
+    b: impl Into<Operand<'b>>,
+    rtol: f64,
+    atol: f64,
+    equal_nan: bool,
+) -> Result<Array> {
+    let (a, b) = (a.into(), b.into());
+    let dtype = match a.promote(&b) {
+        Dtype::Bool => Dtype::Int32,
+        other => other,
+    };
+    let (a, b) = (a.to_array("isclose", dtype)?, b.to_array("isclose", dtype)?);
+    // Unsigned integers have no negative differences.
+    let distance = if dtype.is_integer() {
+        subtract(maximum(&a, &b)?, minimum(&a, &b)?)?
+    } else {
+        abs(&subtract(&a, &b)?)?
+    };
+    let close = less_equal(distance, add(multiply(abs(&b)?, rtol)?, atol)?)?;
+    if dtype.is_integer() {
+        return Ok(close);
+    }
+    let finite = logical_and(isfinite(&a)?, isfinite(&b)?)?;
+    let close = logical_or(logical_and(close, finite)?, equal(&a, &b)?)?;
+    if equal_nan { logical_or(close, logical_and(isnan(&a)?, isnan(&b)?)?) } else { Ok(close) }
+}
+
+/// True if [`isclose`] holds everywhere.
+///
+/// # Errors
+/// [`Error::Shape`] if the shapes do not broadcast.
+#[track_caller]
+pub fn allclose<'a, 'b>(
+    a: impl Into<Operand<'a>>,
+    b: impl Into<Operand<'b>>,
+    rtol: f64,
+    atol: f64,
+    equal_nan: bool,
+) -> Result<Array> {
+    all(&isclose(a, b, rtol, atol, equal_nan)?, Axes::All, false)
+}
+
+/// True if shapes and all elements are equal; NaN is equal to NaN only if `equal_nan`.
+///
+/// # Errors
+/// [`Error::Argument`] if a number does not fit the type it meets.
+#[track_caller]
+pub fn array_equal<'a, 'b>(
+    a: impl Into<Operand<'a>>,
+    b: impl Into<Operand<'b>>,
+    equal_nan: bool,
+) -> Result<Array> {
+    let (a, b) = (a.into(), b.into());
+    if a.shape() != b.shape() {
+        return constant("array_equal", Scalar::Bool(false), Dtype::Bool);
+    }
+    let dtype = a.promote(&b);
+    let (a, b) = (a.to_array("array_equal", dtype)?, b.to_array("array_equal", dtype)?);
+    let mut same = equal(&a, &b)?;
+    if equal_nan && dtype.is_inexact() {
+        same = logical_or(same, logical_and(isnan(&a)?, isnan(&b)?)?)?;
+    }
+    all(&same, Axes::All, false)
+}

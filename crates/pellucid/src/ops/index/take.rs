@@ -1,0 +1,96 @@
+//! Positions given as arrays, along one axis.
+
+use smallvec::smallvec;
+
+use super::value;
+use crate::array::{Array, Inputs, resolve_axis};
+use crate::error::{Error, Result};
+use crate::op::Op;
+use crate::ops::operand::Operand;
+use crate::ops::shape::broadcast_to;
+use crate::ops::{along, apply2, flat, shaped};
+
+/// Elements at positions along an axis, or of the flat array; the axis is replaced by those of `indices`.
+///
+/// # Errors
+/// [`Error::Axis`] if the axis does not exist, [`Error::Dtype`] if the indices are not integers; [`Error::Index`] if
+/// one is out of range, when the result is computed.
+#[track_caller]
+pub fn take(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Result<Array> {
+    let (a, axis) = along("take", a, axis.into())?;
+    apply2(Op::Take { axis }, a, indices.clone())
+}
+
+/// For each position of `indices`, the element of `a` there, with the position along the axis replaced. Other axes are
+/// broadcast. Without an axis, both are flat.
+///
+/// # Errors
+/// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if the
+/// indices are not integers; [`Error::Index`] if one is out of range, when the result is computed.
+#[track_caller]
+pub fn take_along_axis(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Result<Array> {
+    let (a, indices, axis) = aligned("take_along_axis", a, indices, axis.into())?;
+    apply2(Op::TakeAlongAxis { axis }, a, indices)
+}
+
+/// A copy of `a` with the elements that [`take_along_axis`] would give replaced by `values`, which are broadcast to the
+/// indices and converted to the type of `a`.
+///
+/// # Errors
+/// As for [`take_along_axis`], and [`Error::Shape`] if the values do not broadcast to the indices.
+#[track_caller]
+pub fn put_along_axis<'v>(
+    a: &Array,
+    indices: &Array,
+    values: impl Into<Operand<'v>>,
+    axis: impl Into<Option<i64>>,
+) -> Result<Array> {
+    let shape = a.shape_ref().clone();
+    let axis = axis.into();
+    let given = indices.shape_ref().clone();
+    let values = value(values.into(), a.dtype())?;
+    let (a, indices, at) = aligned("put_along_axis", a, indices, axis)?;
+    if a.size() != shape.elements() {
+        let message = format!("indices of shape {given} do not fit into shape {shape}");
+        return Err(Error::shape("put_along_axis", message));
+    }
+    let values = match axis {
+        Some(_) => broadcast_to(&values, indices.shape_ref())?,
+        None => flat(&broadcast_to(&values, given)?)?,
+    };
+    let inputs: Inputs = smallvec![a, indices, values];
+    shaped(&Array::from_op(Op::PutAlongAxis { axis: at }, inputs)?, shape)
+}
+
+/// Array and indices with the same sizes outside the axis; both flat without one.
+#[track_caller]
+fn aligned(
+    function: &'static str,
+    a: &Array,
+    indices: &Array,
+    axis: Option<i64>,
+) -> Result<(Array, Array, usize)> {
+    let Some(axis) = axis else { return Ok((flat(a)?, flat(indices)?, 0)) };
+    let axis = resolve_axis(function, axis, a.ndim())?;
+    if indices.ndim() != a.ndim() {
+        let message = format!(
+            "indices of shape {} must have as many axes as shape {}",
+            indices.shape_ref(),
+            a.shape_ref()
+        );
+        return Err(Error::shape(function, message));
+    }
+    let outside = |x: &Array| {
+        let mut shape = x.shape_ref().clone();
+        shape.as_mut_slice()[axis] = 1;
+        shape
+    };
+    let common = outside(a).broadcast_for(function, &outside(indices))?;
+    let with = |size: usize| {
+        let mut shape = common.clone();
+        shape.as_mut_slice()[axis] = size;
+        shape
+    };
+    let (here, there) = (with(a.shape()[axis]), with(indices.shape()[axis]));
+    Ok((broadcast_to(a, here)?, broadcast_to(indices, there)?, axis))
+}

@@ -1,0 +1,143 @@
+//! The functions people call, one file per family.
+//!
+//! A function checks its arguments, brings its inputs to one element type by MLX's rules, and returns a lazy array;
+//! nothing is computed here. Names are MLX's; `where` is a Rust keyword, so it is [`where_`]. Functions with two
+//! inputs take arrays and plain numbers on either side (see [`Operand`]).
+//!
+//! ```
+//! use pellucid::{Array, Axes, ops};
+//! # fn main() -> pellucid::Result<()> {
+//! let x = Array::from([1.0f32, 2.0, 3.0]);
+//! let centred = ops::subtract(&x, ops::mean(&x, Axes::All, false)?)?;
+//! assert_eq!(centred.to_vec::<f32>()?, [-1.0, 0.0, 1.0]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod assemble;
+mod creation;
+mod elementwise;
+mod index;
+mod matmul;
+mod methods;
+mod operand;
+mod pad;
+mod reduce;
+mod scan;
+mod shape;
+mod sort;
+#[cfg(test)]
+mod tests;
+mod triangle;
+
+pub use assemble::*;
+pub use creation::*;
+pub use elementwise::*;
+pub use index::*;
+pub use matmul::*;
+pub use operand::{Limit, Operand};
+pub use pad::*;
+pub use reduce::*;
+pub use scan::*;
+pub use shape::*;
+pub use sort::*;
+pub use triangle::*;
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::array::{Array, Dtype, Inputs, Shape, resolve_axis};
+use crate::error::{Error, Result};
+use crate::op::{Op, Scalar, SliceSpec};
+
+/// An operation on one array.
+#[track_caller]
+fn apply(op: Op, a: &Array) -> Result<Array> {
+    let inputs: Inputs = smallvec![a.clone()];
+    Array::from_op(op, inputs)
+}
+
+/// An operation on two arrays.
+#[track_caller]
+fn apply2(op: Op, a: Array, b: Array) -> Result<Array> {
+    let inputs: Inputs = smallvec![a, b];
+    Array::from_op(op, inputs)
+}
+
+/// The array in another element type; itself if it has it already.
+#[track_caller]
+pub(crate) fn cast(a: &Array, dtype: Dtype) -> Result<Array> {
+    if a.dtype() == dtype { Ok(a.clone()) } else { apply(Op::Cast { dtype }, a) }
+}
+
+/// The array in another shape of the same size; itself if it has it already.
+#[track_caller]
+fn shaped(a: &Array, shape: Shape) -> Result<Array> {
+    if *a.shape_ref() == shape { Ok(a.clone()) } else { apply(Op::Reshape { shape }, a) }
+}
+
+/// All elements along one axis.
+#[track_caller]
+fn flat(a: &Array) -> Result<Array> {
+    shaped(a, Shape::from(a.size()))
+}
+
+/// The array and a position of one of its axes: a flat array for `None`, which is how MLX reads a missing axis.
+#[track_caller]
+fn along(function: &'static str, a: &Array, axis: Option<i64>) -> Result<(Array, usize)> {
+    match axis {
+        None => Ok((flat(a)?, 0)),
+        Some(axis) => Ok((a.clone(), resolve_axis(function, axis, a.ndim())?)),
+    }
+}
+
+/// `size` positions along one axis, from `start` in steps of `step`; everything along the others.
+#[track_caller]
+fn slice_axis(a: &Array, axis: usize, start: usize, size: usize, step: isize) -> Result<Array> {
+    let mut spec = whole(a);
+    spec.start[axis] = start;
+    spec.size[axis] = size;
+    spec.step[axis] = step;
+    slice(a, spec)
+}
+
+/// The slice that selects everything.
+fn whole(a: &Array) -> SliceSpec {
+    let n = a.ndim();
+    SliceSpec {
+        start: SmallVec::from_elem(0, n),
+        size: a.shape().iter().copied().collect(),
+        step: SmallVec::from_elem(1, n),
+    }
+}
+
+#[track_caller]
+fn slice(a: &Array, spec: SliceSpec) -> Result<Array> {
+    if spec == whole(a) { Ok(a.clone()) } else { apply(Op::Slice(Box::new(spec)), a) }
+}
+
+/// A single element with a value.
+#[track_caller]
+pub(crate) fn constant(function: &'static str, value: Scalar, dtype: Dtype) -> Result<Array> {
+    filled(function, Shape::default(), value, dtype)
+}
+
+/// One value everywhere, if it fits the type.
+#[track_caller]
+fn filled(function: &'static str, shape: Shape, value: Scalar, dtype: Dtype) -> Result<Array> {
+    let value = operand::fit(function, value, dtype)?;
+    Array::from_op(Op::Full { shape, dtype, value }, Inputs::new())
+}
+
+/// `0, 1, …` up to `len`, in the smallest integer type that indexes it on every device.
+#[track_caller]
+pub(crate) fn counting(len: usize) -> Result<Array> {
+    let dtype = if i32::try_from(len).is_ok() { Dtype::Int32 } else { Dtype::Int64 };
+    let op = Op::Arange { start: Scalar::Int(0), step: Scalar::Int(1), len, dtype };
+    Array::from_op(op, Inputs::new())
+}
+
+/// A size as a signed number; sizes of arrays always fit.
+fn signed(function: &'static str, size: usize) -> Result<i64> {
+    i64::try_from(size)
+        .map_err(|_| Error::argument(function, format!("a size of {size} does not fit 63 bits")))
+}

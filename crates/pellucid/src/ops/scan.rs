@@ -1,0 +1,83 @@
+//! Running reductions along an axis.
+
+use super::elementwise::{not_equal, subtract};
+use super::{along, apply, cast, slice_axis};
+use crate::array::{Array, Dtype, resolve_axis};
+use crate::error::Result;
+use crate::op::{Op, ScanOp};
+
+#[track_caller]
+fn scan(op: ScanOp, a: &Array, axis: Option<i64>, reverse: bool, inclusive: bool) -> Result<Array> {
+    let op = |axis| Op::Scan { op, axis, reverse, inclusive };
+    let (a, axis) = along(op(0).name(), a, axis)?;
+    apply(op(axis), &a)
+}
+
+macro_rules! scans {
+    ($($name:ident $op:ident $prepare:ident $doc:literal;)*) => {
+        $(#[doc = $doc]
+        ///
+        /// Along an axis, or through the flat array for `None`; from the end with `reverse`; without the element at
+        /// its own position unless `inclusive`.
+        ///
+        /// # Errors
+        /// [`Error::Axis`](crate::Error::Axis) if the axis does not exist.
+        #[track_caller]
+        pub fn $name(a: &Array, axis: impl Into<Option<i64>>, reverse: bool, inclusive: bool) -> Result<Array> {
+            scan(ScanOp::$op, &$prepare(a)?, axis.into(), reverse, inclusive)
+        })*
+    };
+}
+
+scans! {
+    cumsum Cumsum countable "Running sum; bool is counted as `int32`.";
+    cumprod Cumprod unchanged "Running product.";
+    cummax Cummax unchanged "Running maximum; NaN wins.";
+    cummin Cummin unchanged "Running minimum; NaN wins.";
+    logcumsumexp Logcumsumexp inexact "Running logarithm of the sum of exponentials; integers give `float32`.";
+    cumulative_sum Cumsum countable "Running sum; the same as [`cumsum`].";
+    cumulative_prod Cumprod unchanged "Running product; the same as [`cumprod`].";
+}
+
+#[track_caller]
+fn countable(a: &Array) -> Result<Array> {
+    if a.dtype() == Dtype::Bool { cast(a, Dtype::Int32) } else { Ok(a.clone()) }
+}
+
+fn unchanged(a: &Array) -> Result<Array> {
+    Ok(a.clone())
+}
+
+#[track_caller]
+fn inexact(a: &Array) -> Result<Array> {
+    cast(a, a.dtype().to_inexact())
+}
+
+/// Differences between neighbours along an axis, taken `n` times. For bool, whether they differ.
+///
+/// ```
+/// use pellucid::{Array, ops};
+/// # fn main() -> pellucid::Result<()> {
+/// assert_eq!(ops::diff(&Array::from([1, 4, 9]), 1, -1)?.to_vec::<i32>()?, [3, 5]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Axis`](crate::Error::Axis) if the axis does not exist.
+#[track_caller]
+pub fn diff(a: &Array, n: usize, axis: i64) -> Result<Array> {
+    let axis = resolve_axis("diff", axis, a.ndim())?;
+    let mut result = a.clone();
+    for _ in 0..n {
+        let len = result.shape()[axis];
+        if len == 0 {
+            break;
+        }
+        let later = slice_axis(&result, axis, usize::from(len > 1), len - 1, 1)?;
+        let earlier = slice_axis(&result, axis, 0, len - 1, 1)?;
+        let bool = result.dtype() == Dtype::Bool;
+        result = if bool { not_equal(later, earlier)? } else { subtract(later, earlier)? };
+    }
+    Ok(result)
+}

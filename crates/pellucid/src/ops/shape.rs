@@ -1,0 +1,340 @@
+//! Shapes and layouts: views where the memory allows, copies where it does not.
+
+use smallvec::SmallVec;
+
+use super::{apply, cast, shaped, slice, whole};
+use crate::array::{Array, Axes, Dtype, Shape, resolve_axis};
+use crate::error::{Error, Result};
+use crate::op::{Op, StridedSpec};
+
+/// Sizes in which one may be −1 and is found from the number of elements.
+fn inferred(function: &'static str, sizes: &[i64], elements: usize) -> Result<Shape> {
+    let wrong = |message: String| Err(Error::shape(function, message));
+    let mut shape: SmallVec<[usize; 4]> = SmallVec::with_capacity(sizes.len());
+    let (mut unknown, mut known) = (None, Some(1usize));
+    for (i, &size) in sizes.iter().enumerate() {
+        match usize::try_from(size) {
+            Ok(size) => {
+                known = known.and_then(|n| n.checked_mul(size));
+                shape.push(size);
+            }
+            Err(_) if size == -1 && unknown.is_none() => {
+                unknown = Some(i);
+                shape.push(0);
+            }
+            Err(_) if size == -1 => return wrong(format!("only one size of {sizes:?} can be -1")),
+            Err(_) => return wrong(format!("sizes must not be negative, except one -1, in {sizes:?}")),
+        }
+    }
+    if let Some(at) = unknown {
+        match known {
+            Some(0) => return wrong(format!("-1 in {sizes:?} is not determined, because another size is 0")),
+            Some(known) if elements.is_multiple_of(known) => shape[at] = elements / known,
+            _ => return wrong(format!("{elements} elements cannot be divided into {sizes:?}")),
+        }
+    }
+    Ok(Shape::from(&*shape))
+}
+
+/// The same elements in row-major order with another shape. One size may be −1 and is found from the others.
+///
+/// ```
+/// use pellucid::{Dtype, ops};
+/// # fn main() -> pellucid::Result<()> {
+/// let a = ops::zeros([2, 6], Dtype::Float32)?;
+/// assert_eq!(ops::reshape(&a, [3, -1])?.shape(), &[3, 4]);
+/// assert_eq!(ops::transpose(&a, None)?.shape(), &[6, 2]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Shape`] if the number of elements differs, or a size is negative or not determined.
+#[track_caller]
+pub fn reshape(a: &Array, shape: impl AsRef<[i64]>) -> Result<Array> {
+    shaped(a, inferred("reshape", shape.as_ref(), a.size())?)
+}
+
+/// Neighbouring axes joined into one, from `start_axis` to `end_axis`. Axes beyond the array are brought to its ends,
+/// and a single element gets one axis.
+///
+/// # Errors
+/// [`Error::Argument`] if the first axis is behind the last.
+#[track_caller]
+pub fn flatten(a: &Array, start_axis: i64, end_axis: i64) -> Result<Array> {
+    if a.ndim() == 0 {
+        return shaped(a, Shape::from(1));
+    }
+    let n = a.ndim() as i64;
+    let place = |axis: i64| if axis < 0 { axis.saturating_add(n) } else { axis };
+    let (start, end) = (place(start_axis).max(0), place(end_axis).min(n - 1));
+    if start > end {
+        let message = format!("axis {start_axis} is behind axis {end_axis} (shape {})", a.shape_ref());
+        return Err(Error::argument("flatten", message));
+    }
+    let (start, end) = (start as usize, end as usize);
+    let joined = Shape::from(&a.shape()[start..=end]).elements();
+    let dims = a.shape()[..start].iter().copied().chain([joined]).chain(a.shape()[end + 1..].iter().copied());
+    shaped(a, dims.collect())
+}
+
+/// An axis divided into several. One size may be −1 and is found from the others.
+///
+/// # Errors
+/// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the sizes do not fit it.
+#[track_caller]
+pub fn unflatten(a: &Array, axis: i64, shape: impl AsRef<[i64]>) -> Result<Array> {
+    let axis = resolve_axis("unflatten", axis, a.ndim())?;
+    let size = a.shape()[axis];
+    let parts = inferred("unflatten", shape.as_ref(), size)?;
+    if parts.is_empty() || parts.elements() != size {
+        let message = format!("axis {axis} of size {size} cannot be divided into {parts}");
+        return Err(Error::shape("unflatten", message));
+    }
+    let dims = a.shape()[..axis].iter().chain(parts.iter()).chain(&a.shape()[axis + 1..]);
+    shaped(a, dims.copied().collect())
+}
+
+/// Axes in this order; the array itself if it is the order they have.
+#[track_caller]
+pub(super) fn permuted(a: &Array, axes: SmallVec<[usize; 4]>) -> Result<Array> {
+    if axes.iter().copied().eq(0..a.ndim()) { Ok(a.clone()) } else { apply(Op::Transpose { axes }, a) }
+}
+
+/// Axes in another order; reversed unless told.
+///
+/// # Errors
+/// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if they are not each named once.
+#[track_caller]
+pub fn transpose(a: &Array, axes: impl Into<Option<Axes>>) -> Result<Array> {
+    let order = match axes.into() {
+        None | Some(Axes::All) => (0..a.ndim()).rev().collect(),
+        Some(Axes::List(list)) => {
+            let mut order = SmallVec::new();
+            for &axis in &list {
+                order.push(resolve_axis("transpose", axis, a.ndim())?);
+            }
+            order
+        }
+    };
+    permuted(a, order)
+}
+
+/// Axes in another order; the same as [`transpose`].
+///
+/// # Errors
+/// As for [`transpose`].
+#[track_caller]
+pub fn permute_dims(a: &Array, axes: impl Into<Option<Axes>>) -> Result<Array> {
+    transpose(a, axes)
+}
+
+/// The last two axes exchanged.
+///
+/// # Errors
+/// [`Error::Shape`] if there are fewer than two axes.
+#[track_caller]
+pub fn matrix_transpose(a: &Array) -> Result<Array> {
+    if a.ndim() < 2 {
+        let message = format!("needs two or more axes (shape {})", a.shape_ref());
+        return Err(Error::shape("matrix_transpose", message));
+    }
+    swapaxes(a, -1, -2)
+}
+
+/// Two axes exchanged.
+///
+/// # Errors
+/// [`Error::Axis`] if an axis does not exist.
+#[track_caller]
+pub fn swapaxes(a: &Array, axis1: i64, axis2: i64) -> Result<Array> {
+    let (first, second) =
+        (resolve_axis("swapaxes", axis1, a.ndim())?, resolve_axis("swapaxes", axis2, a.ndim())?);
+    let mut order: SmallVec<[usize; 4]> = (0..a.ndim()).collect();
+    order.swap(first, second);
+    permuted(a, order)
+}
+
+/// One axis moved to another place; the others keep their order.
+///
+/// # Errors
+/// [`Error::Axis`] if an axis does not exist.
+#[track_caller]
+pub fn moveaxis(a: &Array, source: i64, destination: i64) -> Result<Array> {
+    let from = resolve_axis("moveaxis", source, a.ndim())?;
+    let to = resolve_axis("moveaxis", destination, a.ndim())?;
+    let mut order: SmallVec<[usize; 4]> = (0..a.ndim()).filter(|&axis| axis != from).collect();
+    order.insert(to, from);
+    permuted(a, order)
+}
+
+/// Axes of size one removed: these, or all of them.
+///
+/// # Errors
+/// [`Error::Axis`] if an axis does not exist, [`Error::Shape`] if its size is not one.
+#[track_caller]
+pub fn squeeze(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
+    let axes = axes.into();
+    let all = axes == Axes::All;
+    let axes = axes.resolve("squeeze", a.ndim())?;
+    if let Some(&axis) = axes.iter().find(|&&axis| !all && a.shape()[axis] != 1) {
+        let message = format!("axis {axis} of shape {} has size {}, not 1", a.shape_ref(), a.shape()[axis]);
+        return Err(Error::shape("squeeze", message));
+    }
+    let kept = |&(axis, &size): &(usize, &usize)| size != 1 || !axes.contains(&axis);
+    shaped(a, a.shape().iter().enumerate().filter(kept).map(|(_, &size)| size).collect())
+}
+
+/// New axes of size one, at these places of the result.
+///
+/// # Errors
+/// [`Error::Axis`] if a place is outside the result, [`Error::Argument`] if one is given twice.
+#[track_caller]
+pub fn expand_dims(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
+    let axes = match axes.into() {
+        Axes::All => return Err(Error::argument("expand_dims", "needs the places of the new axes")),
+        list => list,
+    };
+    let Axes::List(list) = &axes else { return Ok(a.clone()) };
+    let places = axes.resolve("expand_dims", a.ndim() + list.len())?;
+    let mut shape = a.shape_ref().clone();
+    for place in places {
+        shape.insert(place, 1);
+    }
+    shaped(a, shape)
+}
+
+/// The array repeated along new and size-one axes up to a shape, without copying.
+///
+/// # Errors
+/// [`Error::Shape`] if it does not broadcast to that shape.
+#[track_caller]
+pub fn broadcast_to(a: &Array, shape: impl Into<Shape>) -> Result<Array> {
+    let shape = shape.into();
+    if *a.shape_ref() == shape { Ok(a.clone()) } else { apply(Op::Broadcast { shape }, a) }
+}
+
+/// The shape that all of these broadcast to.
+///
+/// # Errors
+/// [`Error::Argument`] if there are none, [`Error::Shape`] if two do not fit.
+pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Shape> {
+    let Some((first, others)) = shapes.split_first() else {
+        return Err(Error::argument("broadcast_shapes", "needs at least one shape"));
+    };
+    others.iter().try_fold(Shape::from(first.as_ref()), |shape, other| {
+        shape.broadcast_for("broadcast_shapes", &Shape::from(other.as_ref()))
+    })
+}
+
+/// The arrays, all with the shape they broadcast to.
+///
+/// # Errors
+/// [`Error::Shape`] if two do not fit.
+#[track_caller]
+pub fn broadcast_arrays(arrays: &[&Array]) -> Result<Vec<Array>> {
+    let mut shape = Shape::default();
+    for a in arrays {
+        shape = shape.broadcast_for("broadcast_arrays", a.shape_ref())?;
+    }
+    let mut results = Vec::with_capacity(arrays.len());
+    for a in arrays {
+        results.push(broadcast_to(a, &shape)?);
+    }
+    Ok(results)
+}
+
+/// The array with one axis if it has none.
+///
+/// # Errors
+/// None that depends on the array.
+#[track_caller]
+pub fn atleast_1d(a: &Array) -> Result<Array> {
+    if a.ndim() == 0 { shaped(a, Shape::from(1)) } else { Ok(a.clone()) }
+}
+
+/// The array with at least two axes; new ones come first.
+///
+/// # Errors
+/// None that depends on the array.
+#[track_caller]
+pub fn atleast_2d(a: &Array) -> Result<Array> {
+    match *a.shape() {
+        [] => shaped(a, Shape::from([1, 1])),
+        [n] => shaped(a, Shape::from([1, n])),
+        _ => Ok(a.clone()),
+    }
+}
+
+/// The array with at least three axes; one axis becomes the middle one, two the first ones.
+///
+/// # Errors
+/// None that depends on the array.
+#[track_caller]
+pub fn atleast_3d(a: &Array) -> Result<Array> {
+    match *a.shape() {
+        [] => shaped(a, Shape::from([1, 1, 1])),
+        [n] => shaped(a, Shape::from([1, n, 1])),
+        [n, m] => shaped(a, Shape::from([n, m, 1])),
+        _ => Ok(a.clone()),
+    }
+}
+
+/// The order of elements along axes reversed.
+///
+/// # Errors
+/// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.
+#[track_caller]
+pub fn flip(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
+    let mut spec = whole(a);
+    for axis in axes.into().resolve("flip", a.ndim())? {
+        if let Some(last) = a.shape()[axis].checked_sub(1) {
+            spec.start[axis] = last;
+            spec.step[axis] = -1;
+        }
+    }
+    slice(a, spec)
+}
+
+/// The elements converted to another type, by value.
+///
+/// # Errors
+/// None that depends on the array.
+#[track_caller]
+pub fn astype(a: &Array, dtype: Dtype) -> Result<Array> {
+    cast(a, dtype)
+}
+
+/// The same bytes read as another type. The last axis grows or shrinks with the sizes of the types.
+///
+/// # Errors
+/// [`Error::Shape`] if the last axis does not hold whole elements of the new type.
+#[track_caller]
+pub fn view(a: &Array, dtype: Dtype) -> Result<Array> {
+    if a.dtype() == dtype { Ok(a.clone()) } else { apply(Op::View { dtype }, a) }
+}
+
+/// The array row-major in memory; itself if it is already.
+///
+/// # Errors
+/// None that depends on the array.
+#[track_caller]
+pub fn contiguous(a: &Array) -> Result<Array> {
+    apply(Op::Contiguous, a)
+}
+
+/// Any shape and strides over the row-major elements of the array, in elements. Without strides, row-major ones.
+///
+/// # Errors
+/// [`Error::Argument`] if shape and strides differ in length, or an element outside the array would be read.
+#[track_caller]
+pub fn as_strided(
+    a: &Array,
+    shape: impl Into<Shape>,
+    strides: Option<&[isize]>,
+    offset: usize,
+) -> Result<Array> {
+    let shape = shape.into();
+    let strides = strides.map_or_else(|| shape.row_major(), SmallVec::from_slice);
+    apply(Op::AsStrided(Box::new(StridedSpec { shape, strides, offset })), a)
+}

@@ -1,0 +1,82 @@
+//! Keys, and each thread's sequence of them.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, Hasher};
+
+use crate::array::{Array, Dtype, Inputs, Shape};
+use crate::backend::cpu::threefry;
+use crate::error::{Error, Result};
+use crate::op::Op;
+
+thread_local! {
+    /// Plain numbers, not a lazy array: a failed computation must not spoil the numbers that come after it.
+    static STATE: Cell<Option<[u32; 2]>> = const { Cell::new(None) };
+}
+
+fn words(seed: u64) -> [u32; 2] {
+    [(seed >> 32) as u32, seed as u32]
+}
+
+#[track_caller]
+fn from_words(words: [u32; 2]) -> Result<Array> {
+    Array::from_bytes("key", bytemuck::cast_slice(&words), Shape::from(2), Dtype::Uint32)
+}
+
+/// A key for random numbers: two words of `uint32`.
+///
+/// # Errors
+/// [`Error::Memory`] if there is no memory for it.
+#[track_caller]
+pub fn key(seed: u64) -> Result<Array> {
+    from_words(words(seed))
+}
+
+/// Starts this thread's sequence of keys. Without it, the sequence starts at a different place in every thread and run.
+pub fn seed(seed: u64) {
+    STATE.set(Some(words(seed)));
+}
+
+/// The given key, or the next of this thread's sequence.
+#[track_caller]
+pub(super) fn key_or_next(key: Option<&Array>) -> Result<Array> {
+    if let Some(key) = key {
+        return Ok(key.clone());
+    }
+    // The hasher is seeded by the operating system.
+    let fresh = || words(std::hash::RandomState::new().build_hasher().finish());
+    let state = STATE.get().unwrap_or_else(fresh);
+    // As `split` in two: the first key is kept, the second one used.
+    let (keep, used) = threefry(state, [0, 1], [2, 3]);
+    STATE.set(Some(keep));
+    from_words(used)
+}
+
+/// Random bits as unsigned integers of 1, 2 or 4 bytes.
+///
+/// # Errors
+/// [`Error::Argument`] if the width is another, or the key is not two words of `uint32`.
+#[track_caller]
+pub fn bits(shape: impl Into<Shape>, width: u8, key: Option<&Array>) -> Result<Array> {
+    if let Some(key) = key
+        && (key.shape() != [2] || key.dtype() != Dtype::Uint32)
+    {
+        let message =
+            format!("a key is uint32 of shape [2], not {} of shape {}", key.dtype(), key.shape_ref());
+        return Err(Error::argument("bits", message));
+    }
+    if !matches!(width, 1 | 2 | 4) {
+        return Err(Error::argument("bits", format!("width must be 1, 2 or 4 bytes, not {width}")));
+    }
+    let mut inputs = Inputs::new();
+    inputs.push(key_or_next(key)?);
+    Array::from_op(Op::RandomBits { shape: shape.into(), width }, inputs)
+}
+
+/// New keys from one: an array of shape `[num, 2]`.
+///
+/// # Errors
+/// [`Error::Argument`] if the key is not two words of `uint32`.
+#[track_caller]
+pub fn split(key: &Array, num: usize) -> Result<Array> {
+    bits([num, 2], 4, Some(key))
+}
