@@ -20,9 +20,11 @@ mod central;
 mod pool;
 mod report;
 mod system;
+mod work;
 
 pub(crate) use buffer::Buffer;
 pub(crate) use central::{Request, Working};
+pub(crate) use work::{Outstanding, Workforce, set_workforce};
 pub use report::{LiveBuffer, MemoryReport, StreamMemory, report};
 
 use central::CENTRAL;
