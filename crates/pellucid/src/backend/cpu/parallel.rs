@@ -22,8 +22,14 @@ pub(crate) fn ranges(count: usize, grain: usize, bytes_per_item: usize, body: im
         return;
     }
     // A few pieces per core, so that a core that started late or was interrupted does not hold up the others.
-    let piece = count.div_ceil(cores * 4).next_multiple_of(grain);
-    (0..count.div_ceil(piece)).into_par_iter().for_each(|i| body(i * piece..((i + 1) * piece).min(count)));
+    pieces(count, count.div_ceil(cores * 4).next_multiple_of(grain), &|_, range| body(range));
+}
+
+/// Calls `body` on several cores with the number of each piece of `0..count` and its range. Not generic: the machinery
+/// behind it is compiled once, not for every kernel.
+pub(crate) fn pieces(count: usize, piece: usize, body: &(dyn Fn(usize, Range<usize>) + Sync)) {
+    let piece = piece.max(1);
+    (0..count.div_ceil(piece)).into_par_iter().for_each(|i| body(i, i * piece..((i + 1) * piece).min(count)));
 }
 
 /// As [`ranges`], for work that can fail; the first error is returned.
