@@ -24,8 +24,8 @@ mod work;
 
 pub(crate) use buffer::Buffer;
 pub(crate) use central::{Request, Working};
-pub(crate) use work::{Outstanding, Workforce, set_workforce};
 pub use report::{LiveBuffer, MemoryReport, StreamMemory, report};
+pub(crate) use work::{Outstanding, Workforce, set_workforce};
 
 use central::CENTRAL;
 pub(crate) use system::total_ram;

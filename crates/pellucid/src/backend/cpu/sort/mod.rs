@@ -159,10 +159,10 @@ impl Job<'_> {
                 }
             }
         };
-        let cores = if runs > 1 && n * runs < radix::PARALLEL * 4 || groups >= rayon::current_num_threads() {
+        let cores = if runs > 1 && n * runs < radix::PARALLEL * 4 || groups >= parallel::cores() {
             1
         } else {
-            rayon::current_num_threads()
+            parallel::cores()
         };
         if cores > 1 {
             let (mut items, mut spare) = (self.scratch(n * together)?, self.scratch(n * together)?);
