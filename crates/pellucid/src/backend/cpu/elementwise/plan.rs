@@ -182,6 +182,13 @@ impl Plan {
 
     fn add_instr(&mut self, instr: &Instr, parts: &Parts, last: bool, out: &Out) {
         self.widest = self.widest.max(instr.result.size());
+        if let (Parts { widen: None, main: Some(kernel), narrow: None }, false) = (parts, last) {
+            let args = instr.args.map(|a| self.block_of(a));
+            let dst = self.buffer();
+            self.steps.push(Step { kernel: *kernel, dst, args });
+            self.results.push(dst);
+            return;
+        }
         let used = instr.args().len();
         let mut args = instr.args.map(|a| self.block_of(a));
         let calls = [parts.widen, parts.main, parts.narrow].iter().flatten().count();
