@@ -172,6 +172,7 @@ impl Plan {
         }
     }
 
+    #[inline(always)]
     fn block_of(&self, arg: Arg) -> u32 {
         match arg {
             Arg::Input(i) => 1 + u32::from(i),
@@ -180,17 +181,24 @@ impl Plan {
         }
     }
 
+    /// Written out, because `map` over the array goes through memory in pieces that stall its copy.
+    #[inline(always)]
+    fn blocks_of(&self, instr: &Instr) -> [u32; 3] {
+        let [a, b, c] = instr.args;
+        [self.block_of(a), self.block_of(b), self.block_of(c)]
+    }
+
     fn add_instr(&mut self, instr: &Instr, parts: &Parts, last: bool, out: &Out) {
         self.widest = self.widest.max(instr.result.size());
         if let (Parts { widen: None, main: Some(kernel), narrow: None }, false) = (parts, last) {
-            let args = instr.args.map(|a| self.block_of(a));
+            let args = self.blocks_of(instr);
             let dst = self.buffer();
             self.steps.push(Step { kernel: *kernel, dst, args });
             self.results.push(dst);
             return;
         }
         let used = instr.args().len();
-        let mut args = instr.args.map(|a| self.block_of(a));
+        let mut args = self.blocks_of(instr);
         let calls = [parts.widen, parts.main, parts.narrow].iter().flatten().count();
         // Kernels never write what they read: a result that replaces an argument in place takes a way around.
         let in_place = last && calls == 1 && self.reads(&args[..used], out.ptr());
