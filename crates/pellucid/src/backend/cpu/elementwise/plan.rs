@@ -131,7 +131,7 @@ impl Plan {
             Source::Direct { ptr, size }
         } else if layout.is_single() {
             // SAFETY: the output is not empty, so the input has an element.
-            let bits = by_size!(size, T => u64::from(unsafe { *ptr.cast::<T>() }));
+            let bits = by_size!(size, T => unsafe { *ptr.cast::<T>() } as u64);
             Source::Filled { bits, size, buffer }
         } else {
             Source::Gathered { ptr, size, layout, buffer }
@@ -208,10 +208,10 @@ impl Plan {
             self.widest = self.widest.max(Dtype::Float32.size());
         }
         if let Some(kernel) = parts.widen {
-            for i in 0..used {
+            for (i, arg) in args[..used].iter_mut().enumerate() {
                 let to = if calls == 1 { dst } else { self.wide_buffer(i) };
-                self.steps.push(Step { kernel, dst: to, args: [args[i]; 3] });
-                args[i] = to;
+                self.steps.push(Step { kernel, dst: to, args: [*arg; 3] });
+                *arg = to;
             }
         }
         if let Some(kernel) = parts.main {
