@@ -4,8 +4,6 @@
 
 mod accumulator;
 pub(crate) mod arg_reduce;
-#[cfg(test)]
-mod bench;
 mod exp;
 mod layout;
 pub(crate) mod parallel;
