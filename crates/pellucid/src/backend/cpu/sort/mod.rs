@@ -160,8 +160,8 @@ impl Job<'_> {
                 return;
             }
             for i in 0..n {
-                for k in 0..width {
-                    items[k * n + i] = read(places[k].0, i);
+                for (k, place) in places[..width].iter().enumerate() {
+                    items[k * n + i] = read(place.0, i);
                 }
             }
             let halves = items.chunks_mut(n).zip(spare.chunks_mut(n));
@@ -169,8 +169,8 @@ impl Job<'_> {
                 *sorted = radix::sort(items, spare, bits.clone(), cores);
             }
             for i in 0..n {
-                for k in 0..width {
-                    write(places[k].1, i, sorted[k][i]);
+                for (place, sorted) in places.iter().zip(&sorted[..width]) {
+                    write(place.1, i, sorted[i]);
                 }
             }
         };
