@@ -149,13 +149,19 @@ impl Job<'_> {
                     1 => radix::fill(items, cores, |i| unsafe { encode(*x.at(from + i as isize), i as u32) }),
                     _ => radix::fill(items, cores, |i| read(from, i)),
                 }
+                let start = items.as_ptr();
                 let sorted = radix::sort(items, &mut spare[..n], bits.clone(), cores);
-                match along.out {
-                    // SAFETY: as above.
-                    1 => radix::drain(sorted, cores, |i, item| unsafe {
-                        *out.at(to + i as isize) = decode(item)
-                    }),
-                    _ => radix::drain(sorted, cores, |i, item| write(to, i, item)),
+                let in_output = in_place && sorted.as_ptr() == start;
+                let sorted = Shared::from_ptr(sorted.as_ptr().cast_mut());
+                // SAFETY: as above. Items in the output are read through the pointer that overwrites them.
+                unsafe {
+                    let sorted = if in_output { Shared::from_ptr(out.at(to).cast::<I>()) } else { sorted };
+                    match along.out {
+                        1 => {
+                            radix::drain(sorted, n, cores, |i, item| *out.at(to + i as isize) = decode(item))
+                        }
+                        _ => radix::drain(sorted, n, cores, |i, item| write(to, i, item)),
+                    }
                 }
                 return;
             }

@@ -53,11 +53,20 @@ pub(super) fn fill<I: Item>(items: &mut [I], cores: usize, item: impl Fn(usize) 
     });
 }
 
-/// Calls `take` with every position and item.
-pub(super) fn drain<I: Item>(items: &[I], cores: usize, take: impl Fn(usize, I) + Sync) {
-    pieces(items.len(), cores, &|_, range| {
-        for (i, &item) in range.clone().zip(&items[range]) {
-            take(i, item);
+/// Calls `take` with every position and item. `take` may overwrite the item it was called with.
+///
+/// # Safety
+/// There must be `n` items to read.
+pub(super) unsafe fn drain<I: Item>(
+    items: Shared<I>,
+    n: usize,
+    cores: usize,
+    take: impl Fn(usize, I) + Sync,
+) {
+    pieces(n, cores, &|_, range| {
+        for i in range {
+            // SAFETY: passed on to the caller.
+            take(i, unsafe { *items.at(i as isize) });
         }
     });
 }
