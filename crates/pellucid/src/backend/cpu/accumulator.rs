@@ -6,7 +6,6 @@
 
 use std::fmt::Debug;
 
-use half::{bf16, f16};
 use num_complex::Complex32;
 
 use super::simd::{Kernel, dispatch};
@@ -366,6 +365,8 @@ fn single_to_brain(value: f32) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use half::{bf16, f16};
+
     use super::*;
 
     #[test]

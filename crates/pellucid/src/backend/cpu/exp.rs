@@ -27,13 +27,13 @@ impl Exp for f32 {
         // ln 2 in two parts, the first with so few bits that n times it is exact.
         let r = (x - n * 0.693_359_4) + n * 2.121_944_4e-4;
         let mut p = 1.987_569_1e-4_f32;
-        for c in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5.000_000_1e-1] {
+        for c in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
             p = p * r + c;
         }
         let p = (p * (r * r) + r) + 1.0;
         // 2ⁿ as 2ⁿ⁺⁶⁴ · 2⁻⁶⁴, since 2⁻¹⁵⁰ itself is not a float. The last bits of `shifted` are n; the others leave.
         let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add((127 + 64) << 23));
-        p * power * 5.421_010_9e-20
+        p * power * f32::from_bits((127 - 64) << 23)
     }
     #[inline(always)]
     fn sub(self, other: f32) -> f32 {
@@ -71,7 +71,7 @@ impl Exp for f64 {
         let e = 1.0 + 2.0 * (p / (q - p));
         // As above, with 2ⁿ⁺⁵¹² · 2⁻⁵¹².
         let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add((1023 + 512) << 52));
-        e * power * 7.458_340_731_200_207e-155
+        e * power * f64::from_bits((1023 - 512) << 52)
     }
     #[inline(always)]
     fn sub(self, other: f64) -> f64 {

@@ -145,9 +145,10 @@ impl<A: Acc> Columns<'_, A> {
     ) {
         let (x, axes) = (self.x, &self.layout.reduced);
         let from = self.layout.base + offset(&self.layout.kept, outer).0 + start as isize * self.vector.x;
-        // SAFETY (both): rows and columns are positions of the input.
+        // SAFETY: rows and columns are positions of the input.
         let at = |row| unsafe { x.ptr().offset((from + offset(axes, row).0) * x.dtype.size() as isize) };
         let in_place = x.dtype == A::DTYPE && (self.vector.x == 1 || width == 1);
+        // SAFETY: as above; only called where the columns of a row lie side by side as `A`.
         let direct = |row| unsafe { std::slice::from_raw_parts(at(row).cast::<A>(), width) };
         scratch.grand[..width].fill(self.identity);
         let mut row = rows.start;

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::super::accumulator::Acc;
-use super::super::simd::{Kernel, dispatch};
+use super::super::simd::{Kernel, dispatch, prefetch};
 use crate::array::Dtype;
 
 /// An associative operation and the value that does not change it.
@@ -65,6 +65,9 @@ impl<A: Acc, O: Combine<A>> Kernel for Fold<'_, A, O> {
         let mut lanes = [self.identity; LANES];
         let (chunks, rest) = self.values.as_chunks::<LANES>();
         for chunk in chunks {
+            for line in (0..size_of::<A>() * LANES).step_by(64) {
+                prefetch(chunk.as_ptr().cast::<u8>().wrapping_add(line + 4096));
+            }
             for (lane, &value) in lanes.iter_mut().zip(chunk) {
                 *lane = O::combine(*lane, value);
             }

@@ -59,8 +59,8 @@ fn rows<A: Exp>(x: &In, layout: &Layout, out: &mut Out) {
 
 /// A few rows at a time, in the cache: first their maxima, then their exponentials.
 fn columns<A: Exp>(x: &In, mut layout: Layout, out: &Out) {
-    const WIDTH: usize = 256;
-    const ROWS: usize = 32;
+    const WIDTH: usize = 512;
+    const ROWS: usize = 8;
     let vector = layout.take_vector_axis();
     let (outer, rows) = (count(&layout.kept), count(&layout.reduced));
     let blocks = vector.size.div_ceil(WIDTH);

@@ -93,6 +93,12 @@ impl Job<'_> {
         decode: impl Fn(I) -> R + Sync,
     ) -> Result<()> {
         debug_assert_eq!(size_of::<R>(), self.out.dtype.size());
+        let longest = self.x.shape.iter().copied().max().unwrap_or(1);
+        if longest > u32::MAX as usize {
+            let message =
+                format!("an axis of {longest} elements is too long; at most {} can be sorted", u32::MAX);
+            return Err(Error::argument(self.function, message));
+        }
         if self.out.elements() == 0 {
             return Ok(());
         }
@@ -108,6 +114,11 @@ impl Job<'_> {
             Some(last) if along.x.unsigned_abs() > last.x.unsigned_abs() => TOGETHER.min(last.size),
             _ => 1,
         };
+        let in_place = together == 1
+            && along.out == 1
+            && size_of::<I>() == size_of::<R>()
+            && align_of::<I>() <= align_of::<R>();
+        let own = if in_place { 0 } else { n * together };
         let runs = count(kept);
         let groups = runs.div_ceil(together);
         let group = |group: usize, items: &mut [I], spare: &mut [I], cores: usize| {
@@ -126,27 +137,37 @@ impl Job<'_> {
             };
             if width == 1 {
                 let (from, to) = places[0];
+                // The output itself holds items while they are sorted, where it can: less memory to fetch.
+                let items = match in_place {
+                    // SAFETY: `n` elements of the same size side by side, of this run alone.
+                    true => unsafe { std::slice::from_raw_parts_mut(out.at(to).cast::<I>(), n) },
+                    false => &mut items[..n],
+                };
                 // The same loop with a stride that the compiler knows: it becomes vector instructions.
                 match along.x {
                     // SAFETY: as above.
-                    1 => radix::fill(&mut items[..n], cores, |i| unsafe {
-                        encode(*x.at(from + i as isize), i as u32)
-                    }),
-                    _ => radix::fill(&mut items[..n], cores, |i| read(from, i)),
+                    1 => radix::fill(items, cores, |i| unsafe { encode(*x.at(from + i as isize), i as u32) }),
+                    _ => radix::fill(items, cores, |i| read(from, i)),
                 }
-                let sorted = radix::sort(&mut items[..n], &mut spare[..n], bits.clone(), cores);
-                match along.out {
-                    // SAFETY: as above.
-                    1 => radix::drain(sorted, cores, |i, item| unsafe {
-                        *out.at(to + i as isize) = decode(item)
-                    }),
-                    _ => radix::drain(sorted, cores, |i, item| write(to, i, item)),
+                let start = items.as_ptr();
+                let sorted = radix::sort(items, &mut spare[..n], bits.clone(), cores);
+                let in_output = in_place && sorted.as_ptr() == start;
+                let sorted = Shared::from_ptr(sorted.as_ptr().cast_mut());
+                // SAFETY: as above. Items in the output are read through the pointer that overwrites them.
+                unsafe {
+                    let sorted = if in_output { Shared::from_ptr(out.at(to).cast::<I>()) } else { sorted };
+                    match along.out {
+                        1 => {
+                            radix::drain(sorted, n, cores, |i, item| *out.at(to + i as isize) = decode(item))
+                        }
+                        _ => radix::drain(sorted, n, cores, |i, item| write(to, i, item)),
+                    }
                 }
                 return;
             }
             for i in 0..n {
-                for k in 0..width {
-                    items[k * n + i] = read(places[k].0, i);
+                for (k, place) in places[..width].iter().enumerate() {
+                    items[k * n + i] = read(place.0, i);
                 }
             }
             let halves = items.chunks_mut(n).zip(spare.chunks_mut(n));
@@ -154,8 +175,8 @@ impl Job<'_> {
                 *sorted = radix::sort(items, spare, bits.clone(), cores);
             }
             for i in 0..n {
-                for k in 0..width {
-                    write(places[k].1, i, sorted[k][i]);
+                for (place, sorted) in places.iter().zip(&sorted[..width]) {
+                    write(place.1, i, sorted[i]);
                 }
             }
         };
@@ -165,7 +186,7 @@ impl Job<'_> {
             parallel::cores()
         };
         if cores > 1 {
-            let (mut items, mut spare) = (self.scratch(n * together)?, self.scratch(n * together)?);
+            let (mut items, mut spare) = (self.scratch(own)?, self.scratch(n * together)?);
             for i in 0..groups {
                 group(i, &mut items, &mut spare, cores);
             }
@@ -173,7 +194,7 @@ impl Job<'_> {
         }
         // Sorting costs as much as moving each element through memory many times.
         parallel::try_ranges(groups, 1, n * together * size_of::<I>() * 16, |range| {
-            let (mut items, mut spare) = (self.scratch(n * together)?, self.scratch(n * together)?);
+            let (mut items, mut spare) = (self.scratch(own)?, self.scratch(n * together)?);
             for i in range {
                 group(i, &mut items, &mut spare, 1);
             }

@@ -14,21 +14,20 @@ const COMPARE: usize = 256;
 /// Runs longer than this are worth several cores.
 pub(super) const PARALLEL: usize = 1 << 16;
 
-/// Bits of a digit. A digit's buckets are written to all at once, and 256 of them fit the first-level cache and its
-/// page table.
-const DIGIT: u32 = 8;
-const BUCKETS: usize = 1 << DIGIT;
+/// Runs longer than this are worth long digits.
+const LONG: usize = 2048;
 
 /// An unsigned integer.
-pub(super) trait Item: Copy + Ord + Default + Send + Sync {
-    fn digit(self, shift: u32) -> usize;
+pub(super) trait Item: Copy + Ord + Send + Sync {
+    /// One of `BUCKETS` (a power of two) values of the bits from `shift` on.
+    fn digit<const BUCKETS: usize>(self, shift: u32) -> usize;
 }
 
 macro_rules! item {
     ($($ty:ident),*) => {
         $(impl Item for $ty {
             #[inline(always)]
-            fn digit(self, shift: u32) -> usize {
+            fn digit<const BUCKETS: usize>(self, shift: u32) -> usize {
                 (self >> shift) as usize & (BUCKETS - 1)
             }
         })*
@@ -54,17 +53,28 @@ pub(super) fn fill<I: Item>(items: &mut [I], cores: usize, item: impl Fn(usize) 
     });
 }
 
-/// Calls `take` with every position and item.
-pub(super) fn drain<I: Item>(items: &[I], cores: usize, take: impl Fn(usize, I) + Sync) {
-    pieces(items.len(), cores, &|_, range| {
-        for (i, &item) in range.clone().zip(&items[range]) {
-            take(i, item);
+/// Calls `take` with every position and item. `take` may overwrite the item it was called with.
+///
+/// # Safety
+/// There must be `n` items to read.
+pub(super) unsafe fn drain<I: Item>(
+    items: Shared<I>,
+    n: usize,
+    cores: usize,
+    take: impl Fn(usize, I) + Sync,
+) {
+    pieces(n, cores, &|_, range| {
+        for i in range {
+            // SAFETY: passed on to the caller.
+            take(i, unsafe { *items.at(i as isize) });
         }
     });
 }
 
 /// Sorts by the given bits; bits below them must ascend already or be the same, bits above them must be zero. The
 /// result is in one of the two slices, which are of one length.
+///
+/// Places are 32-bit: the slices must be shorter than 2³².
 pub(super) fn sort<'a, I: Item>(
     items: &'a mut [I],
     spare: &'a mut [I],
@@ -75,20 +85,31 @@ pub(super) fn sort<'a, I: Item>(
         items.sort_unstable();
         return items;
     }
-    let (mut from, mut to) = (items, spare);
-    for shift in bits.step_by(DIGIT as usize) {
-        if pass(from, to, shift, cores) {
+    // Moving the items costs most, so fewer passes win, as long as they really get fewer.
+    if items.len() > LONG && bits.len() > 16 {
+        passes::<I, 2048>(items, spare, bits, cores)
+    } else {
+        passes::<I, 256>(items, spare, bits, cores)
+    }
+}
+
+fn passes<'a, I: Item, const BUCKETS: usize>(
+    mut from: &'a mut [I],
+    mut to: &'a mut [I],
+    bits: Range<u32>,
+    cores: usize,
+) -> &'a [I] {
+    for shift in bits.step_by(BUCKETS.ilog2() as usize) {
+        if pass::<I, BUCKETS>(from, to, shift, cores) {
             std::mem::swap(&mut from, &mut to);
         }
     }
     from
 }
 
-type Counts = [u32; BUCKETS];
-
 /// Moves items from one slice to the other in the order of one digit. Does nothing and returns false if they all have
 /// the same.
-fn pass<I: Item>(from: &[I], to: &mut [I], shift: u32, cores: usize) -> bool {
+fn pass<I: Item, const BUCKETS: usize>(from: &[I], to: &mut [I], shift: u32, cores: usize) -> bool {
     let n = from.len();
     let mut counts = [[0; BUCKETS]; 1];
     let mut more;
@@ -110,23 +131,23 @@ fn pass<I: Item>(from: &[I], to: &mut [I], shift: u32, cores: usize) -> bool {
     true
 }
 
-fn count<I: Item>(items: &[I], shift: u32) -> Counts {
-    // Four counters for each digit: equal neighbours do not wait for one another's increment.
-    let mut counts = [[0u32; BUCKETS]; 4];
-    let (chunks, rest) = items.as_chunks::<4>();
+fn count<I: Item, const BUCKETS: usize>(items: &[I], shift: u32) -> [u32; BUCKETS] {
+    // Two counters for each digit: equal neighbours do not wait for one another's increment.
+    let mut counts = [[0u32; BUCKETS]; 2];
+    let (chunks, rest) = items.as_chunks::<2>();
     for chunk in chunks {
         for (counts, item) in counts.iter_mut().zip(chunk) {
-            counts[item.digit(shift)] += 1;
+            counts[item.digit::<BUCKETS>(shift)] += 1;
         }
     }
     for item in rest {
-        counts[0][item.digit(shift)] += 1;
+        counts[0][item.digit::<BUCKETS>(shift)] += 1;
     }
     std::array::from_fn(|d| counts.iter().map(|c| c[d]).sum())
 }
 
 /// Turns the counts of each piece into the places where its items of each digit start. False if one digit has all.
-fn start_places(pieces: &mut [Counts], n: usize) -> bool {
+fn start_places<const BUCKETS: usize>(pieces: &mut [[u32; BUCKETS]], n: usize) -> bool {
     let mut place = 0;
     for digit in 0..BUCKETS {
         let before = place;
@@ -142,9 +163,14 @@ fn start_places(pieces: &mut [Counts], n: usize) -> bool {
 
 /// # Safety
 /// `places` must give each item a position of the target that no other item gets.
-unsafe fn scatter<I: Item>(items: &[I], target: Shared<I>, shift: u32, places: &mut Counts) {
+unsafe fn scatter<I: Item, const BUCKETS: usize>(
+    items: &[I],
+    target: Shared<I>,
+    shift: u32,
+    places: &mut [u32; BUCKETS],
+) {
     for &item in items {
-        let place = &mut places[item.digit(shift)];
+        let place = &mut places[item.digit::<BUCKETS>(shift)];
         // SAFETY: passed on to the caller.
         unsafe { *target.at(*place as isize) = item };
         *place += 1;
