@@ -48,8 +48,8 @@ fn functions_refuse_the_types_they_are_not_defined_for() {
 
 #[test]
 fn shifts_of_bool_are_computed_as_uint8() {
-    assert_eq!(left_shift(&ones_of(Dtype::Bool), true).unwrap().dtype(), Dtype::Uint8);
-    assert_eq!(right_shift(&ones_of(Dtype::Int16), 1).unwrap().dtype(), Dtype::Int16);
+    assert_eq!(left_shift(ones_of(Dtype::Bool), true).unwrap().dtype(), Dtype::Uint8);
+    assert_eq!(right_shift(ones_of(Dtype::Int16), 1).unwrap().dtype(), Dtype::Int16);
 }
 
 #[test]
@@ -71,10 +71,10 @@ fn a_number_takes_the_type_of_the_array_it_meets() {
 
 #[test]
 fn an_integer_that_does_not_fit_is_an_error_with_the_range() {
-    let text = message(add(&ones_of(Dtype::Uint8), 300));
+    let text = message(add(ones_of(Dtype::Uint8), 300));
     assert_eq!(text, "[add] the number 300 does not fit uint8 (0 to 255)");
-    assert!(multiply(&ones_of(Dtype::Uint16), -1).is_err());
-    assert!(multiply(&ones_of(Dtype::Uint64), -1).is_ok());
+    assert!(multiply(ones_of(Dtype::Uint16), -1).is_err());
+    assert!(multiply(ones_of(Dtype::Uint64), -1).is_ok());
     assert!(full([2], 3_000_000_000u32, Dtype::Int32).is_err());
 }
 
@@ -96,7 +96,7 @@ fn rounding_keeps_the_type_and_ties_go_to_even() {
 
 #[test]
 fn divmod_rounds_down() {
-    let (q, r) = divmod(&Array::from([-7, 7]), &Array::from([2, -2])).unwrap();
+    let (q, r) = divmod(Array::from([-7, 7]), Array::from([2, -2])).unwrap();
     assert_eq!((ints(&q), ints(&r)), (vec![-4, -4], vec![1, -1]));
 }
 
@@ -124,8 +124,8 @@ fn closeness_treats_infinities_nan_and_unsigned_numbers_right() {
 #[test]
 fn arrays_of_different_shapes_are_not_equal() {
     let a = Array::from([1, 2]);
-    assert!(!array_equal(&a, &Array::from([[1, 2]]), false).unwrap().item::<bool>().unwrap());
-    assert!(array_equal(&a, &Array::from([1.0f32, 2.0]), false).unwrap().item::<bool>().unwrap());
+    assert!(!array_equal(&a, Array::from([[1, 2]]), false).unwrap().item::<bool>().unwrap());
+    assert!(array_equal(&a, Array::from([1.0f32, 2.0]), false).unwrap().item::<bool>().unwrap());
     let nan = Array::from([f32::NAN]);
     assert!(array_equal(&nan, &nan, true).unwrap().item::<bool>().unwrap());
 }
@@ -403,7 +403,7 @@ fn basic_indexing_is_numpys() {
     assert_eq!(at(&idx![0, Index::NewAxis, Index::Ellipsis, ..=1]).0, [1, 3, 2]);
     assert_eq!(at(&idx![5..9]).0, [0, 3, 4]);
     assert_eq!(at(&idx![0, 0, Index::step(i64::MAX, i64::MIN, i64::MIN)]), (vec![1], vec![3]));
-    assert_eq!(at(&idx![0, 0, 1..=-1]).1, [1, 2, 3]);
+    assert_eq!(at(&idx![0, 0, 1..=usize::MAX]).1, [1, 2, 3]);
     assert_eq!(at(&[]).0, [2, 3, 4]);
 }
 
@@ -448,7 +448,7 @@ fn parts_are_replaced() {
     assert_eq!(set((&Array::from([7, 8])).into(), &idx![.., 1]), [0, 7, 2, 3, 8, 5]);
     assert_eq!(set((&Array::from([7, 8])).into(), &idx![1, Index::step(None, None, -2)]), [0, 1, 2, 8, 4, 7]);
     assert_eq!(set(9.into(), &idx![&Array::from([1, 0]), &Array::from([0, -1])]), [0, 1, 9, 9, 4, 5]);
-    assert!(matches!(slice_update(&a, &numbers(&[4]), &idx![0]), Err(Error::Shape { .. })));
+    assert!(matches!(slice_update(&a, numbers(&[4]), &idx![0]), Err(Error::Shape { .. })));
     assert!(matches!(slice_update(&a, 0, &idx![2]), Err(Error::Index { .. })));
 }
 
@@ -460,7 +460,7 @@ fn taking_and_putting_along_an_axis() {
     assert_eq!(ints(&take_along_axis(&a, &Array::from([[0]]), 1).unwrap()), [1, 3]);
     assert_eq!(ints(&take_along_axis(&a, &Array::from([0, 3]), None).unwrap()), [1, 4]);
     assert!(matches!(take_along_axis(&a, &Array::from([0]), 0), Err(Error::Shape { .. })));
-    assert_eq!(ints(&put_along_axis(&a, &column, &Array::from([9.5f32]), 1).unwrap()), [9, 2, 3, 9]);
+    assert_eq!(ints(&put_along_axis(&a, &column, Array::from([9.5f32]), 1).unwrap()), [9, 2, 3, 9]);
     assert_eq!(ints(&put_along_axis(&a, &Array::from([0]), 9, None).unwrap()), [9, 2, 3, 4]);
     assert_eq!(ints(&take(&a, &Array::from([3, -4]), None).unwrap()), [4, 1]);
     assert!(matches!(take(&a, &Array::from([1.0f32]), 0), Err(Error::Dtype { .. })));

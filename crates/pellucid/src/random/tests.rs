@@ -56,7 +56,7 @@ fn uniform_integers_bernoulli_and_permutations_are_those_of_mlx() {
     let (low, high) = (Array::from([-3.7f32, 0.5]), Array::from([0.5f32, 3.7]));
     let n = randint(&low, &high, [4, 2], Dtype::Int32, Some(&k)).unwrap();
     assert_eq!(n.to_vec::<i32>().unwrap(), [-3, 1, -3, 0, -1, 2, -1, 2]);
-    let b = bernoulli(&Array::from([0.2f32, 0.4, 0.6, 0.8]), None, Some(&k)).unwrap();
+    let b = bernoulli(Array::from([0.2f32, 0.4, 0.6, 0.8]), None, Some(&k)).unwrap();
     assert_eq!(b.to_vec::<bool>().unwrap(), [false, true, true, true]);
     let p = permutation(9, Some(&k)).unwrap();
     assert_eq!(p.to_vec::<u32>().unwrap(), [6, 1, 2, 5, 4, 7, 8, 3, 0]);
@@ -73,7 +73,7 @@ fn other_distributions_are_those_of_mlx_to_the_last_bits() {
     let complex = normal([2], Dtype::Complex64, 0, 1, Some(&k)).unwrap();
     let parts = ops::view(&complex, f32).unwrap();
     close(&parts, &[-0.534_195_3, -0.521_659_1, -0.082_411_42, -0.484_838_2]);
-    let t = truncated_normal(-1, &Array::from([0.5f32, 2.0]), None, f32, Some(&k)).unwrap();
+    let t = truncated_normal(-1, Array::from([0.5f32, 2.0]), None, f32, Some(&k)).unwrap();
     close(&t, &[-0.904_551_74, 1.497_642_8]);
     close(&gumbel([3], f32, Some(&k)).unwrap(), &[-0.399_931_94, 0.159_066_75, 0.235_065_67]);
     close(&laplace([3], f32, 1.0, 2.0, Some(&k)).unwrap(), &[2.597_151_8, 1.319_584_4, 1.194_743_4]);
@@ -106,7 +106,7 @@ fn wrong_arguments_are_errors() {
     assert!(matches!(bits([1], 3, None), Err(Error::Argument { .. })));
     assert!(matches!(uniform(0, 1, [1], Dtype::Int32, None), Err(Error::Dtype { .. })));
     assert!(matches!(
-        uniform(&ops::zeros([3], Dtype::Float32).unwrap(), 1, [2], Dtype::Float32, None),
+        uniform(ops::zeros([3], Dtype::Float32).unwrap(), 1, [2], Dtype::Float32, None),
         Err(Error::Shape { .. })
     ));
     assert!(matches!(randint(0, 1, [1], Dtype::Float32, None), Err(Error::Dtype { .. })));
