@@ -21,7 +21,7 @@ pub use device::{
     set_default_device,
 };
 pub use error::{Error, Result};
-pub use eval::{async_eval, depends, eval, export_to_dot};
+pub use eval::{AsArray, async_eval, depends, eval, export_to_dot, fusion, set_fusion};
 pub use stream::{
     Stream, default_stream, new_stream, set_default_stream, streams, synchronize, with_device, with_stream,
 };

@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use parking_lot::RwLock;
 
-use crate::eval::Member;
+use crate::array::Value;
+use crate::error::Error;
+use crate::eval::Step;
 use crate::stream::Stream;
 
 /// What happened to a buffer.
@@ -37,19 +39,26 @@ pub(crate) struct MemoryEvent {
     pub peak: u64,
 }
 
-/// One launch: operations that ran together.
+/// One launch: operations that run together.
 #[derive(Debug)]
-pub(crate) struct LaunchEvent<'a> {
-    /// The operations, producers first; the last one's array is the launch's result.
-    pub members: &'a [Member],
+pub(crate) struct Launch<'a> {
+    pub id: u64,
+    /// The operations, producers first, and the arrays they read.
+    pub step: &'a Step,
+    /// The batch it was submitted with.
+    pub batch: u64,
     pub stream: Stream,
     pub enqueued: Instant,
+}
+
+/// How a launch ended.
+#[derive(Debug)]
+pub(crate) struct Outcome<'a> {
+    /// The result's elements, whether anything ran for them (not for a view), and the input whose memory they took; or
+    /// the reason why there are none.
+    pub result: Result<(&'a Value, bool, Option<usize>), &'a Error>,
     pub started: Instant,
     pub ended: Instant,
-    /// False for views and other operations that moved no data.
-    pub ran: bool,
-    /// The reason, if the launch failed.
-    pub error: Option<&'a crate::error::Error>,
 }
 
 /// A wait for a stream: by another stream, or by the host.
@@ -68,7 +77,9 @@ pub(crate) struct WaitEvent {
 /// or panic.
 pub(crate) trait Observer: Send + Sync {
     fn memory(&self, event: &MemoryEvent);
-    fn launch(&self, event: &LaunchEvent);
+    /// A launch is about to run; its inputs are complete, and may be overwritten by it.
+    fn before(&self, launch: &Launch, inputs: &[Value]);
+    fn after(&self, launch: &Launch, outcome: &Outcome);
     fn wait(&self, event: &WaitEvent);
 }
 

@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::device::{self, Device};
 use crate::error::Result;
-use crate::eval::{Batch, Failure};
+use crate::eval::{Batch, Drive, Failure, report_host_wait};
 
 /// An ordered queue of work on a device. Work of one stream runs in order; streams run side by side. A stream works from
 /// every thread.
@@ -34,16 +34,25 @@ pub(crate) struct StreamCore {
     device: Device,
     label: RwLock<Option<Arc<str>>>,
     pub(crate) queue: Mutex<Queue>,
-    /// The first failure nobody has been told of.
-    unseen: Mutex<Option<Arc<Failure>>>,
+    /// The batch that further steps join, and the plan it belongs to; only used while planning.
+    pub(crate) open: Mutex<Option<(u64, Arc<Batch>)>>,
+    /// Failures nobody has been told of, oldest first.
+    unseen: Mutex<VecDeque<Arc<Failure>>>,
 }
+
+/// More failures than this are not kept for `synchronize`; their arrays carry them all the same.
+const MOST_UNSEEN: usize = 64;
 
 /// The work of a stream that has not begun.
 #[derive(Default)]
 pub(crate) struct Queue {
     pub batches: VecDeque<Arc<Batch>>,
-    /// Whether a thread runs this queue, or is about to.
-    pub driven: bool,
+    /// Who runs it.
+    pub drive: Drive,
+    /// The thread that runs it waits for memory.
+    pub stuck: bool,
+    /// Batches done so far.
+    pub finished: u64,
     /// The batch enqueued last, kept to wait for.
     pub last: Option<Arc<Batch>>,
 }
@@ -84,19 +93,23 @@ impl Stream {
         self.0
     }
 
-    /// Remembers a failure for `synchronize`, unless an earlier one is still unseen.
+    /// Remembers a failure for `synchronize`.
     pub(crate) fn record_failure(self, failure: &Arc<Failure>) {
         let mut unseen = self.0.unseen.lock();
-        if unseen.as_ref().is_none_or(|earlier| earlier.is_seen()) {
-            *unseen = Some(failure.clone());
+        unseen.retain(|earlier| !earlier.is_seen() && !Arc::ptr_eq(earlier, failure));
+        if unseen.len() < MOST_UNSEEN {
+            unseen.push_back(failure.clone());
         }
     }
 
     fn take_unseen(self) -> Result<()> {
-        match self.0.unseen.lock().take() {
-            Some(failure) if !failure.is_seen() => Err(failure.tell()),
-            _ => Ok(()),
+        let mut unseen = self.0.unseen.lock();
+        while let Some(failure) = unseen.pop_front() {
+            if !failure.is_seen() {
+                return Err(failure.tell());
+            }
         }
+        Ok(())
     }
 }
 
@@ -175,7 +188,8 @@ fn register(device: Device) -> Stream {
         device,
         label: RwLock::new(None),
         queue: Mutex::new(Queue::default()),
-        unseen: Mutex::new(None),
+        open: Mutex::new(None),
+        unseen: Mutex::new(VecDeque::new()),
     })));
     streams.push(stream);
     stream
@@ -217,9 +231,11 @@ pub fn synchronize(stream: impl Into<Option<Stream>>) -> Result<()> {
         None => current_stream()?,
     };
     let last = stream.core().queue.lock().last.clone();
-    if let Some(batch) = last {
-        batch.wait();
-    }
+    report_host_wait(stream, || {
+        if let Some(batch) = last {
+            batch.wait(None);
+        }
+    });
     stream.take_unseen()
 }
 

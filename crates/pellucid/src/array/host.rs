@@ -1,206 +1,10 @@
-//! Reading elements into host memory, in row-major order, whatever the layout.
+//! Reading elements into host memory: vectors, single elements, bytes.
 
-use super::{Array, Dtype, Element, Shape, Strides, Value};
-use crate::backend::cpu::parallel;
+use super::{Array, Dtype, Element, HostView};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::op::Scalar;
-
-/// An evaluated array as the host reads it. It keeps the memory alive and unchanged.
-pub(crate) struct HostView {
-    value: Value,
-    shape: Shape,
-    dtype: Dtype,
-    strides: Strides,
-    /// Axes longer than one, neighbours that lie in one piece joined: what a walk has to visit.
-    walk: Strided,
-}
-
-type Strided = smallvec::SmallVec<[(usize, isize); 4]>;
-
-impl HostView {
-    /// Evaluates the array.
-    pub fn new(array: &Array) -> Result<HostView> {
-        let (value, shape) = (array.evaluated()?, array.shape_ref().clone());
-        let strides = value.strides(&shape);
-        let walk = joined(&shape, &strides);
-        Ok(HostView { value, shape, dtype: array.dtype(), strides, walk })
-    }
-
-    pub fn bytes(&self) -> usize {
-        self.shape.elements() * self.dtype.size()
-    }
-
-    /// All elements, if they lie in one piece.
-    pub fn contiguous(&self) -> Option<&[u8]> {
-        if !self.value.is_row_major(&self.shape) {
-            return None;
-        }
-        // SAFETY: row-major, so all elements lie in one piece inside the buffer, which `self` keeps alive; a buffer
-        // with more than one holder is not written to.
-        Some(unsafe { std::slice::from_raw_parts(self.value.ptr(self.dtype), self.bytes()) })
-    }
-
-    /// Copies the elements from row-major position `start` on to `out`, as many as fit it.
-    ///
-    /// # Panics
-    /// If there are not that many: a defect of the caller.
-    pub fn read(&self, start: usize, out: &mut [u8]) {
-        let count = out.len() / self.dtype.size();
-        assert!(start <= self.shape.elements() && count <= self.shape.elements() - start);
-        // SAFETY: `out` has room for `count` elements.
-        unsafe { self.read_raw(start, out.as_mut_ptr(), count) }
-    }
-
-    /// # Safety
-    /// The positions must exist, and `out` must have room for `count` elements.
-    unsafe fn read_raw(&self, start: usize, out: *mut u8, count: usize) {
-        if count == 0 {
-            return;
-        }
-        let from = self.value.ptr(self.dtype).cast_const();
-        // SAFETY: an evaluated array's elements are all inside its buffer; the rest is passed on to the caller.
-        unsafe {
-            match self.dtype.size() {
-                1 => gather::<1>(from, &self.walk, start, out, count),
-                2 => gather::<2>(from, &self.walk, start, out, count),
-                4 => gather::<4>(from, &self.walk, start, out, count),
-                _ => gather::<8>(from, &self.walk, start, out, count),
-            }
-        }
-    }
-
-    /// All elements into memory of their size, on several cores if it is worth it.
-    ///
-    /// # Safety
-    /// `out` must have room for all elements, and nobody else may touch it.
-    unsafe fn read_all(&self, out: *mut u8) {
-        struct Target(*mut u8);
-        // SAFETY: each thread writes its own range.
-        unsafe impl Sync for Target {}
-        impl Target {
-            fn at(&self, bytes: usize) -> *mut u8 {
-                // SAFETY: only called with positions below the element count.
-                unsafe { self.0.add(bytes) }
-            }
-        }
-        let (target, size) = (Target(out), self.dtype.size());
-        // Copies of one piece gain little from more cores; walks gain much.
-        parallel::ranges(self.shape.elements(), 1, 2 * size, |range| {
-            // SAFETY: the range is below the element count, and `out` has room for all.
-            unsafe { self.read_raw(range.start, target.at(range.start * size), range.len()) }
-        });
-    }
-
-    /// The element at an index, one position per axis, each below the axis' size.
-    pub fn element(&self, index: &[usize]) -> Scalar {
-        let moved: isize = index.iter().zip(&self.strides).map(|(&i, &s)| i as isize * s).sum();
-        // SAFETY: every index below the shape is a valid element.
-        let ptr = unsafe { self.value.ptr(self.dtype).offset(moved * self.dtype.size() as isize) };
-        // SAFETY: as above, and of this type.
-        unsafe { read_scalar(self.dtype, ptr) }
-    }
-}
-
-/// # Safety
-/// `ptr` must point to an element of this type.
-unsafe fn read_scalar(dtype: Dtype, ptr: *const u8) -> Scalar {
-    use half::{bf16, f16};
-    /// # Safety
-    /// As `read_scalar`.
-    unsafe fn get<T: Element>(ptr: *const u8) -> Scalar {
-        // SAFETY: passed on to the caller.
-        T::from_stored(unsafe { ptr.cast::<T::Stored>().read_unaligned() }).into()
-    }
-    // SAFETY: the types match by the caller's word.
-    unsafe {
-        match dtype {
-            Dtype::Bool => get::<bool>(ptr),
-            Dtype::Uint8 => get::<u8>(ptr),
-            Dtype::Uint16 => get::<u16>(ptr),
-            Dtype::Uint32 => get::<u32>(ptr),
-            Dtype::Uint64 => get::<u64>(ptr),
-            Dtype::Int8 => get::<i8>(ptr),
-            Dtype::Int16 => get::<i16>(ptr),
-            Dtype::Int32 => get::<i32>(ptr),
-            Dtype::Int64 => get::<i64>(ptr),
-            Dtype::Float16 => get::<f16>(ptr),
-            Dtype::Bfloat16 => get::<bf16>(ptr),
-            Dtype::Float32 => get::<f32>(ptr),
-            Dtype::Float64 => get::<f64>(ptr),
-            Dtype::Complex64 => get::<num_complex::Complex32>(ptr),
-        }
-    }
-}
-
-/// Axes longer than one; an axis whose step is the whole next axis becomes one with it.
-fn joined(shape: &[usize], strides: &[isize]) -> Strided {
-    let mut axes = Strided::new();
-    for (&size, &stride) in shape.iter().zip(strides).filter(|&(&size, _)| size != 1) {
-        match axes.last_mut() {
-            Some((outer, step)) if *step == stride.saturating_mul(size as isize) => {
-                *outer = outer.saturating_mul(size);
-                *step = stride;
-            }
-            _ => axes.push((size, stride)),
-        }
-    }
-    axes
-}
-
-/// Copies `count` elements of `SIZE` bytes from row-major position `start` on.
-///
-/// # Safety
-/// Positions `start` to `start + count` must exist in `axes` over `from`, and `out` must have room for them.
-unsafe fn gather<const SIZE: usize>(
-    from: *const u8,
-    axes: &[(usize, isize)],
-    start: usize,
-    out: *mut u8,
-    count: usize,
-) {
-    // Arrays of bytes have no alignment, so the target may be any memory.
-    let from = from.cast::<[u8; SIZE]>();
-    let mut out = out.cast::<[u8; SIZE]>();
-    let Some((&(length, step), outer)) = axes.split_last() else {
-        // SAFETY: a single element.
-        unsafe { out.write(from.read()) };
-        return;
-    };
-    let mut index: smallvec::SmallVec<[usize; 4]> = smallvec::SmallVec::from_elem(0, outer.len());
-    let mut rest = start / length;
-    for (i, &(size, _)) in index.iter_mut().zip(outer).rev() {
-        *i = rest % size;
-        rest /= size;
-    }
-    let mut row: isize = index.iter().zip(outer).map(|(&i, &(_, step))| i as isize * step).sum();
-    let (mut column, mut left) = (start % length, count);
-    while left > 0 {
-        let run = (length - column).min(left);
-        // SAFETY: the run lies inside the row, and `left` elements of `out` are still to be written.
-        unsafe {
-            let first = from.offset(row + column as isize * step);
-            match step {
-                1 => std::ptr::copy_nonoverlapping(first, out, run),
-                0 => std::slice::from_raw_parts_mut(out.cast::<std::mem::MaybeUninit<[u8; SIZE]>>(), run)
-                    .fill(std::mem::MaybeUninit::new(first.read())),
-                _ => (0..run).for_each(|i| out.add(i).write(first.offset(i as isize * step).read())),
-            }
-            out = out.add(run);
-        }
-        (left, column) = (left - run, 0);
-        for (i, &(size, step)) in index.iter_mut().zip(outer).rev() {
-            *i += 1;
-            row += step;
-            if *i < size {
-                break;
-            }
-            row -= step * size as isize;
-            *i = 0;
-        }
-    }
-}
 
 /// Host memory for `count` items, or an error where the process would be killed for it: a repeated array can have far
 /// more elements than memory.
@@ -234,14 +38,20 @@ impl Array {
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.expect_type::<T>("to_vec")?;
         let view = HostView::new(self)?;
-        let mut stored: Vec<T::Stored> = reserve("to_vec", self.size())?;
-        // SAFETY: the capacity is that of all elements, and they are all written before the length says so.
+        let mut elements: Vec<T> = reserve("to_vec", self.size())?;
+        // SAFETY: the capacity is that of all elements, and they are all written before the length says so. In memory
+        // an element is the same as stored, except for bool: there every byte but 0 becomes 1.
         unsafe {
-            view.read_all(stored.as_mut_ptr().cast());
-            stored.set_len(self.size());
+            let bytes = elements.as_mut_ptr().cast::<u8>();
+            view.read_all(bytes);
+            if T::DTYPE == Dtype::Bool {
+                std::slice::from_raw_parts_mut(bytes, self.size())
+                    .iter_mut()
+                    .for_each(|b| *b = u8::from(*b != 0));
+            }
+            elements.set_len(self.size());
         }
-        // In place: the types have one size, and are the same but for bool.
-        Ok(stored.into_iter().map(T::from_stored).collect())
+        Ok(elements)
     }
 
     /// The only element, evaluated if it is not yet.
@@ -367,5 +177,151 @@ impl Array {
             self.size()
         );
         Err(Error::shape(function, message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use smallvec::smallvec;
+
+    use super::*;
+    use crate::array::Shape;
+    use crate::op::{Op, SliceSpec};
+
+    fn apply(op: Op, array: &Array) -> Array {
+        Array::from_op(op, smallvec![array.clone()]).unwrap()
+    }
+
+    #[test]
+    fn the_type_must_match_and_the_error_says_what_to_do() {
+        let a = Array::from([1.0f32]);
+        let text = "[to_vec] the array holds float32, not int32; convert it first with astype(int32), or read float32";
+        assert_eq!(a.to_vec::<i32>().unwrap_err().to_string(), text);
+        assert!(matches!(a.item::<f64>(), Err(Error::Dtype { .. })));
+    }
+
+    #[test]
+    fn item_needs_exactly_one_element() {
+        assert_eq!(Array::from([[[2.5f64]]]).item::<f64>().unwrap(), 2.5);
+        for a in [Array::from([1u8, 2]), Array::from([0u8; 0])] {
+            assert!(matches!(a.item::<u8>(), Err(Error::Shape { .. })));
+            assert!(matches!(a.to_scalar(), Err(Error::Shape { .. })));
+        }
+    }
+
+    #[test]
+    fn item_at_counts_from_both_ends_and_checks() {
+        let a = Array::from([[1, 2, 3], [4, 5, 6]]);
+        assert_eq!(a.item_at::<i32>(&[0, 2]).unwrap(), 3);
+        assert_eq!(a.item_at::<i32>(&[-1, -3]).unwrap(), 4);
+        for (index, axis) in [([2, 0], 0), ([0, 3], 1), ([-3, 0], 0), ([0, i64::MIN], 1), ([i64::MAX, 0], 0)]
+        {
+            let error = a.item_at::<i32>(&index).unwrap_err();
+            assert!(matches!(error, Error::Index { axis: found, .. } if found == axis), "{error}");
+        }
+        assert!(matches!(a.item_at::<i32>(&[0]), Err(Error::Shape { .. })));
+        assert!(Array::from(true).item_at::<bool>(&[]).unwrap());
+    }
+
+    #[test]
+    fn every_type_is_read_as_a_scalar() {
+        use half::{bf16, f16};
+        let c = num_complex::Complex32::new(1.5, -2.0);
+        let cases = [
+            (Array::from(true), Scalar::Bool(true)),
+            (Array::from(200u8), Scalar::Int(200)),
+            (Array::from(60_000u16), Scalar::Int(60_000)),
+            (Array::from(u32::MAX), Scalar::Int(u32::MAX.into())),
+            (Array::from(u64::MAX), Scalar::Uint(u64::MAX)),
+            (Array::from(-5i8), Scalar::Int(-5)),
+            (Array::from(-5i16), Scalar::Int(-5)),
+            (Array::from(-5i32), Scalar::Int(-5)),
+            (Array::from(i64::MIN), Scalar::Int(i64::MIN)),
+            (Array::from(f16::from_f32(0.5)), Scalar::Float(0.5)),
+            (Array::from(bf16::from_f32(0.5)), Scalar::Float(0.5)),
+            (Array::from(0.25f32), Scalar::Float(0.25)),
+            (Array::from(1e300), Scalar::Float(1e300)),
+            (Array::from(c), Scalar::Complex(1.5, -2.0)),
+        ];
+        for (array, scalar) in cases {
+            assert_eq!(array.to_scalar().unwrap(), scalar, "{}", array.dtype());
+        }
+    }
+
+    #[test]
+    fn a_repeated_element_that_no_memory_holds_is_an_error() {
+        let huge = apply(Op::Broadcast { shape: Shape::from([1 << 50]) }, &Array::from([1.0f32]));
+        assert!(matches!(huge.to_vec::<f32>(), Err(Error::Memory { .. })));
+        assert!(matches!(huge.to_bytes(), Err(Error::Memory { .. })));
+        assert_eq!(huge.to_string(), "array([1, 1, 1, ..., 1, 1, 1], dtype=float32)");
+    }
+
+    #[test]
+    fn large_walks_split_over_cores_agree_with_the_index_formula() {
+        let (rows, columns) = (700, 900);
+        let a = Array::from_vec((0..rows * columns).collect::<Vec<i32>>(), [rows as usize, columns as usize])
+            .unwrap();
+        let t = apply(Op::Transpose { axes: smallvec![1, 0] }, &a).to_vec::<i32>().unwrap();
+        for (k, &v) in t.iter().enumerate() {
+            assert_eq!(v, (k as i32 % rows) * columns + k as i32 / rows);
+        }
+    }
+
+    /// Positions, sizes and steps of a slice along one axis.
+    fn slices() -> impl Strategy<Value = (usize, usize, usize, isize)> {
+        (1usize..6, 0usize..6, 0usize..6, -3isize..4).prop_map(|(size, start, count, step)| {
+            let (start, step) = (start % size, if step == 0 { 1 } else { step });
+            let room =
+                if step > 0 { (size - 1 - start) / step as usize } else { start / step.unsigned_abs() };
+            (size, start, count.min(room + 1), step)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_view_reads_in_row_major_order(
+            axes in prop::collection::vec(slices(), 0..5),
+            keys in prop::collection::vec(any::<u32>(), 5),
+            repeat in 1usize..3,
+            chunk in 1usize..7,
+        ) {
+            let shape: Shape = axes.iter().map(|a| a.0).collect();
+            let data: Vec<i16> = (0..shape.elements() as i16).collect();
+            let base = Array::from_slice(&data, shape.clone()).unwrap();
+            let spec = SliceSpec {
+                start: axes.iter().map(|a| a.1).collect(),
+                size: axes.iter().map(|a| a.2).collect(),
+                step: axes.iter().map(|a| a.3).collect(),
+            };
+            let mut order: Vec<usize> = (0..axes.len()).collect();
+            order.sort_by_key(|&i| keys[i]);
+            let sliced = apply(Op::Slice(Box::new(spec)), &base);
+            let turned = apply(Op::Transpose { axes: order.iter().copied().collect() }, &sliced);
+            let mut wide = Shape::from([repeat]);
+            turned.shape().iter().for_each(|&d| wide.push(d));
+            let view = apply(Op::Broadcast { shape: wide.clone() }, &turned);
+
+            let mut expected = Vec::new();
+            for k in 0..wide.elements() {
+                let (mut rest, mut at) = (k, 0isize);
+                for i in (0..order.len()).rev() {
+                    let axis = order[i];
+                    let position = (rest % wide[i + 1]) as isize;
+                    rest /= wide[i + 1];
+                    let (_, start, _, step) = axes[axis];
+                    at += (start as isize + position * step) * shape.row_major()[axis];
+                }
+                expected.push(data[at as usize]);
+            }
+            prop_assert_eq!(&view.to_vec::<i16>().unwrap(), &expected);
+            // The same in pieces.
+            let host = HostView::new(&view).unwrap();
+            let mut pieces = vec![0i16; expected.len()];
+            for (i, piece) in pieces.chunks_mut(chunk).enumerate() {
+                host.read(i * chunk, bytemuck::cast_slice_mut(piece));
+            }
+            prop_assert_eq!(&pieces, &expected);
+        }
     }
 }

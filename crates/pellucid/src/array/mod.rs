@@ -4,6 +4,7 @@ mod construct;
 mod dtype;
 mod element;
 mod host;
+mod host_view;
 mod node;
 mod operators;
 mod print;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;
-pub(crate) use host::HostView;
+pub(crate) use host_view::HostView;
 pub(crate) use node::{Inputs, Node, State, Work};
 pub use print::{PrintOptions, print_options, set_print_options};
 pub use rows::Rows;

@@ -16,7 +16,7 @@ const INDENT: usize = 7;
 /// Places after the point, or -1 for the default notation.
 static PRECISION: AtomicI16 = AtomicI16::new(-1);
 
-/// How arrays are printed.
+/// How arrays are printed; see [`set_print_options`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrintOptions {
@@ -44,7 +44,7 @@ pub fn print_options() -> PrintOptions {
 /// Sets how arrays are printed from now on, in every thread, and returns what was set before. A precision in the format
 /// string, as in `{:.3}`, goes first.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::Array;
 /// use pellucid::array::{PrintOptions, set_print_options};
 /// let before = set_print_options(PrintOptions::default().with_precision(2));
@@ -166,4 +166,104 @@ fn number(f: &mut fmt::Formatter<'_>, v: f64, precision: Option<usize>) -> fmt::
 
 fn without_zeros(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Shape;
+    use half::{bf16, f16};
+    use num_complex::Complex32;
+
+    fn counting(shape: impl Into<Shape>) -> Array {
+        let shape = shape.into();
+        Array::from_vec((0..shape.elements() as i32).collect(), shape).unwrap()
+    }
+
+    /// Every text of this test is what MLX 0.32 prints.
+    #[test]
+    fn arrays_look_as_in_mlx() {
+        let c = Complex32::new;
+        let cases: Vec<(Array, &str)> = vec![
+            (Array::from(5), "array(5, dtype=int32)"),
+            (Array::from([true, false]), "array([True, False], dtype=bool)"),
+            (Array::from([200u8]), "array([200], dtype=uint8)"),
+            (Array::from([u64::MAX]), "array([18446744073709551615], dtype=uint64)"),
+            (Array::from([[1, 200], [3, 4]]), "array([[1, 200],\n       [3, 4]], dtype=int32)"),
+            (Array::from([2.7f32, 1.0 / 3.0]), "array([2.7, 0.333333], dtype=float32)"),
+            (
+                Array::from([2.7f32, 1.0 / 3.0].map(f16::from_f32)),
+                "array([2.69922, 0.333252], dtype=float16)",
+            ),
+            (
+                Array::from([2.7f32, 1.0 / 3.0].map(bf16::from_f32)),
+                "array([2.70312, 0.333984], dtype=bfloat16)",
+            ),
+            (Array::from([1e300, 5e-324]), "array([1e+300, 4.94066e-324], dtype=float64)"),
+            (
+                Array::from([1.0f32, 1e10, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -0.0]),
+                "array([1, 1e+10, inf, -inf, nan, -0], dtype=float32)",
+            ),
+            (
+                Array::from([99999.95f32, 999999.5, 1e15, -1.5e-7, 3.4e38, 1e-45]),
+                "array([100000, 1e+06, 1e+15, -1.5e-07, 3.4e+38, 1.4013e-45], dtype=float32)",
+            ),
+            (
+                Array::from([1e-5f32, 123456.5, 1234565.0, 0.5, 2.5, 1e-4]),
+                "array([1e-05, 123456, 1.23456e+06, 0.5, 2.5, 0.0001], dtype=float32)",
+            ),
+            (
+                Array::from([
+                    c(1.0, -2.0),
+                    c(f32::NAN, f32::INFINITY),
+                    c(1.0, -0.0),
+                    c(1e10, 1.0 / 3.0),
+                    c(1.0, f32::NAN),
+                ]),
+                "array([1-2j, nan+infj, 1+-0j, 1e+10+0.333333j, 1+nanj], dtype=complex64)",
+            ),
+            (Array::from([0f32; 0]), "array([], dtype=float32)"),
+            (Array::from([[0f32; 3]; 0]), "array([], dtype=float32)"),
+            (Array::from([[0f32; 0]; 3]), "array([[],\n       [],\n       []], dtype=float32)"),
+            (Array::from([[[0f32; 3]; 0]; 2]), "array([[],\n       []], dtype=float32)"),
+            (
+                Array::from([[[0; 0]; 3]; 2]),
+                "array([[[],\n        [],\n        []],\n       [[],\n        [],\n        []]], dtype=int32)",
+            ),
+            (counting([6]), "array([0, 1, 2, 3, 4, 5], dtype=int32)"),
+            (counting([7]), "array([0, 1, 2, ..., 4, 5, 6], dtype=int32)"),
+            (
+                counting([2, 2, 2]),
+                "array([[[0, 1],\n        [2, 3]],\n       [[4, 5],\n        [6, 7]]], dtype=int32)",
+            ),
+            (
+                counting([7, 7]),
+                "array([[0, 1, 2, ..., 4, 5, 6],\n       [7, 8, 9, ..., 11, 12, 13],\n       [14, 15, 16, ..., 18, 19, 20],\n       \
+                 ...,\n       [28, 29, 30, ..., 32, 33, 34],\n       [35, 36, 37, ..., 39, 40, 41],\n       \
+                 [42, 43, 44, ..., 46, 47, 48]], dtype=int32)",
+            ),
+        ];
+        for (array, text) in cases {
+            assert_eq!(format!("{array}"), text);
+        }
+    }
+
+    #[test]
+    fn a_precision_fixes_the_places_after_the_point() {
+        let a = Array::from([1.0f32, 1.0 / 3.0, 1e10, 123456.7, f32::NAN]);
+        let text = "array([1.000, 0.333, 10000000000.000, 123456.703, nan], dtype=float32)";
+        assert_eq!(format!("{a:.3}"), text);
+        let c = Array::from([Complex32::new(1.0, 2.123456)]);
+        assert_eq!(format!("{c:.2}"), "array([1.00+2.12j], dtype=complex64)");
+        assert_eq!(format!("{:.2}", Array::from([1])), "array([1], dtype=int32)");
+    }
+
+    #[test]
+    fn any_number_of_axes_can_be_printed() {
+        let axes = 70_000;
+        let text = Array::from_slice(&[7u8], vec![1; axes]).unwrap().to_string();
+        assert_eq!(text.len(), "array(7, dtype=uint8)".len() + 2 * axes);
+        let text = Array::from_slice(&[7u8, 8], [vec![1; axes], vec![2, 1]].concat()).unwrap().to_string();
+        assert!(text.contains(&format!("[7],\n{}[8]", " ".repeat(axes + 7))));
+    }
 }

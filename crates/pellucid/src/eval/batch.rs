@@ -1,7 +1,9 @@
 //! Batches: the steps of one plan on one stream that can run without a break, and the failures they may end in.
 
+use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
@@ -35,16 +37,21 @@ pub(crate) struct StepInput {
 pub(crate) struct Step {
     /// Producers first; the last one's array is the result.
     pub members: SmallVec<[Member; 1]>,
-    /// Arrays read from outside the step.
+    /// Arrays read from outside the step; for a single operation its inputs in order.
     pub inputs: SmallVec<[StepInput; 2]>,
     /// What an elementwise step computes.
-    pub program: Option<Program>,
+    pub program: Option<Box<Program>>,
 }
 
 impl Step {
     /// The array an input stands for.
     pub fn input(&self, input: StepInput) -> &Array {
         &self.members[input.member as usize].work.inputs[input.position as usize]
+    }
+
+    /// The operation whose array is the result. A step has at least one member.
+    pub fn last(&self) -> &Member {
+        &self.members[self.members.len() - 1]
     }
 }
 
@@ -76,30 +83,41 @@ impl Failure {
 }
 
 /// Steps of one stream that run one after the other, once all batches they wait for are done.
-#[derive(Debug)]
 pub(crate) struct Batch {
+    pub id: u64,
     pub stream: Stream,
-    pub steps: Mutex<Vec<Step>>,
-    pub enqueued: Instant,
-    /// Batches of other streams that are not done yet, and one more until this one is enqueued.
+    pub steps: Mutex<VecDeque<Step>>,
+    /// When it was planned; only known while somebody observes.
+    pub enqueued: Option<Instant>,
+    /// No more steps join it; only used while planning.
+    pub closed: AtomicBool,
+    /// Batches of other streams it waits for, each once.
+    waits: Mutex<SmallVec<[Arc<Batch>; 2]>>,
+    /// How many of them are not done yet, and one more until this one is enqueued.
     pending: AtomicUsize,
     outcome: Mutex<Outcome>,
     finished: Condvar,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Outcome {
     done: bool,
+    /// When; only known while somebody observes.
+    at: Option<Instant>,
     /// Batches of other streams that wait for this one.
     dependents: Vec<Arc<Batch>>,
 }
 
 impl Batch {
     pub fn new(stream: Stream) -> Arc<Batch> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Arc::new(Batch {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
             stream,
-            steps: Mutex::new(Vec::new()),
-            enqueued: Instant::now(),
+            steps: Mutex::new(VecDeque::new()),
+            enqueued: observer().map(|_| Instant::now()),
+            closed: AtomicBool::new(false),
+            waits: Mutex::new(SmallVec::new()),
             pending: AtomicUsize::new(1),
             outcome: Mutex::new(Outcome::default()),
             finished: Condvar::new(),
@@ -108,10 +126,32 @@ impl Batch {
 
     /// Lets this batch begin only after `other`.
     pub fn wait_for(self: &Arc<Batch>, other: &Arc<Batch>) {
+        let mut waits = self.waits.lock();
+        if waits.iter().any(|w| Arc::ptr_eq(w, other)) {
+            return;
+        }
+        waits.push(other.clone());
         let mut outcome = other.outcome.lock();
-        if !outcome.done && !outcome.dependents.iter().any(|d| Arc::ptr_eq(d, self)) {
+        if !outcome.done {
             self.pending.fetch_add(1, Ordering::Relaxed);
             outcome.dependents.push(self.clone());
+        }
+    }
+
+    /// Whether it already waits for `other`; only asked while planning.
+    pub fn waits_for(&self, other: &Arc<Batch>) -> bool {
+        self.waits.lock().iter().any(|w| Arc::ptr_eq(w, other))
+    }
+
+    /// Reports, once, what this batch waited for before it begins.
+    pub fn report_waits(&self) {
+        let waits = std::mem::take(&mut *self.waits.lock());
+        let Some(observer) = observer() else { return };
+        let now = Instant::now();
+        let started = self.enqueued.unwrap_or(now);
+        for wait in waits {
+            let ended = wait.outcome.lock().at.unwrap_or(started).max(started);
+            observer.wait(&WaitEvent { waiter: Some(self.stream), waited_for: wait.stream, started, ended });
         }
     }
 
@@ -128,41 +168,43 @@ impl Batch {
         self.outcome.lock().done
     }
 
-    /// Marks it done and starts what waited for it.
-    pub fn complete(&self) {
+    /// Marks it done; returns the streams that can go on because of that.
+    pub fn complete(&self) -> SmallVec<[Stream; 2]> {
         let dependents = {
             let mut outcome = self.outcome.lock();
             outcome.done = true;
+            outcome.at = observer().map(|_| Instant::now());
             std::mem::take(&mut outcome.dependents)
         };
         self.finished.notify_all();
-        for dependent in dependents {
-            if let Some(observer) = observer() {
-                let (started, ended) = (dependent.enqueued, Instant::now());
-                let (waiter, waited_for) = (Some(dependent.stream), self.stream);
-                observer.wait(&WaitEvent { waiter, waited_for, started, ended });
-            }
-            if dependent.release() {
-                schedule::activate(dependent.stream);
-            }
-        }
+        dependents.iter().filter(|d| d.release()).map(|d| d.stream).collect()
     }
 
-    /// Waits until it is done, running its stream's queue on this thread if no other does.
-    pub fn wait(self: &Arc<Batch>) {
+    /// Waits until it is done, running its stream's queue on this thread if no other does. `deferred` is a stream that
+    /// nobody was told to run, because this thread meant to: if it cannot, it tells the workers before it sleeps.
+    pub fn wait(self: &Arc<Batch>, deferred: Option<Stream>) {
         if self.is_done() {
             return;
         }
-        let started = Instant::now();
         schedule::drive_until(self);
         let mut outcome = self.outcome.lock();
+        if outcome.done {
+            return;
+        }
+        if let Some(stream) = deferred {
+            drop(outcome);
+            schedule::activate(stream);
+            outcome = self.outcome.lock();
+        }
         while !outcome.done {
             self.finished.wait(&mut outcome);
         }
-        drop(outcome);
-        if let Some(observer) = observer() {
-            let (waited_for, ended) = (self.stream, Instant::now());
-            observer.wait(&WaitEvent { waiter: None, waited_for, started, ended });
-        }
+    }
+}
+
+impl fmt::Debug for Batch {
+    /// Names only: batches refer to each other, and to a million steps.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Batch(#{}, {})", self.id, self.stream)
     }
 }

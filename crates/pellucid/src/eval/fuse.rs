@@ -3,29 +3,36 @@
 //! An operation joins its consumers' group if all of them are in it, nobody outside the plan holds its result, and it
 //! has the group's stream and shape. Scalars become constants of the program.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use smallvec::SmallVec;
 
 use super::batch::{Member, Step, StepInput};
-use super::plan::{Entry, entry_of};
-use crate::array::Array;
-use crate::op::{Arg, Func, Instr, Op, Program};
+use super::plan::{Entry, NONE, Plan};
+use crate::array::{Dtype, Node};
+use crate::op::{Arg, Func, Instr, Op, Program, Scalar};
 
 /// A longer program gains nothing: intermediate results already stay in the nearest cache.
 const MOST_INSTRUCTIONS: u32 = 1024;
 /// Each input costs a register block; a group stops growing here.
 const MOST_INPUTS: u32 = 24;
 
-/// Entries that run as one step, producers first.
-pub(super) type Group = SmallVec<[u32; 1]>;
+static ENABLED: LazyLock<AtomicBool> =
+    LazyLock::new(|| AtomicBool::new(std::env::var_os("PELLUCID_FUSE").is_none_or(|v| v != "0")));
 
-/// `PELLUCID_FUSE=0` runs every operation on its own. Results are the same bit for bit.
-fn enabled() -> bool {
-    static ENABLED: OnceLock<bool> = OnceLock::new();
-    *ENABLED.get_or_init(|| std::env::var_os("PELLUCID_FUSE").is_none_or(|v| v != "0"))
+/// Whether chains of elementwise operations are fused. `PELLUCID_FUSE=0` turns it off at the start. Results are the
+/// same bit for bit.
+pub fn fusion() -> bool {
+    ENABLED.load(Ordering::Relaxed)
 }
 
+/// Turns fusion on or off for later evaluations and returns what it was.
+pub fn set_fusion(on: bool) -> bool {
+    ENABLED.swap(on, Ordering::Relaxed)
+}
+
+/// Who reads an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Consumers {
     None,
@@ -33,62 +40,122 @@ enum Consumers {
     Several,
 }
 
+/// A group as it grows.
 struct Open {
     root: u32,
     instructions: u32,
     inputs: u32,
+    /// The last few arrays read from outside, so that one that is read again and again counts once.
+    recent: [*const Node; 4],
+    /// Where its members begin in [`Scratch::members`].
+    first: u32,
+}
+
+// SAFETY: the addresses are compared, never followed.
+unsafe impl Send for Open {}
+
+/// The groups of a plan.
+pub(super) struct Scratch {
+    consumers: Vec<Consumers>,
+    groups: Vec<Open>,
+    /// Members of all groups, one group after the other, producers first.
+    members: Vec<u32>,
+    /// Groups that run, in order.
+    run: Vec<u32>,
+}
+
+impl Scratch {
+    pub const fn new() -> Scratch {
+        Scratch { consumers: Vec::new(), groups: Vec::new(), members: Vec::new(), run: Vec::new() }
+    }
+
+    /// How many groups run.
+    pub fn len(&self) -> usize {
+        self.run.len()
+    }
+
+    fn members(&self, group: u32) -> &[u32] {
+        let open = &self.groups[group as usize];
+        &self.members[open.first as usize..(open.first + open.instructions) as usize]
+    }
 }
 
 /// Splits the plan into groups, in an order in which each comes after what it reads.
-pub(super) fn group(entries: &mut [Entry], order: &[u32]) -> Vec<Group> {
-    let mut consumers = vec![Consumers::None; entries.len()];
-    let mut groups: Vec<Open> = Vec::new();
+pub(super) fn group(plan: &mut Plan) {
+    let mut scratch = std::mem::replace(&mut plan.fusion, Scratch::new());
+    scratch.consumers.clear();
+    scratch.consumers.resize(plan.entries.len(), Consumers::None);
+    scratch.groups.clear();
+    let fusing = fusion();
     // From the outputs inwards, so that every consumer is placed before its inputs.
-    for &index in order.iter().rev() {
-        let entry = &entries[index as usize];
-        let Some(work) = entry.work() else { continue };
-        let joined = match consumers[index as usize] {
-            Consumers::Group(g) if enabled() && joins(entries, index, &groups[g as usize]) => Some(g),
-            _ => None,
+    for i in 0..plan.order.len() {
+        let index = plan.order[i];
+        let group = match scratch.consumers[index as usize] {
+            Consumers::Group(g) if fusing && joins(plan, index, &scratch.groups[g as usize]) => g,
+            _ => {
+                let recent = [std::ptr::null(); 4];
+                scratch.groups.push(Open { root: index, instructions: 0, inputs: 0, recent, first: 0 });
+                scratch.groups.len() as u32 - 1
+            }
         };
-        let group = joined.unwrap_or_else(|| {
-            groups.push(Open { root: index, instructions: 0, inputs: 1 });
-            groups.len() as u32 - 1
-        });
-        let open = &mut groups[group as usize];
+        plan.entries[index as usize].group = group;
+        let Some(work) = plan.entries[index as usize].work() else { continue };
+        let open = &mut scratch.groups[group as usize];
         open.instructions += 1;
-        open.inputs += work.inputs.len().saturating_sub(1) as u32;
-        for input in &work.inputs {
-            if let Some(producer) = entry_of(&input.0) {
-                let known = &mut consumers[producer as usize];
-                *known = match *known {
-                    Consumers::None => Consumers::Group(group),
-                    same if same == Consumers::Group(group) => same,
-                    _ => Consumers::Several,
-                };
+        for (input, &producer) in work.inputs.iter().zip(plan.inputs(index)) {
+            if producer == NONE {
+                let node: *const Node = &*input.0;
+                if !open.recent.contains(&node) {
+                    open.recent[(open.inputs % 4) as usize] = node;
+                    open.inputs += 1;
+                }
+                continue;
+            }
+            let known = &mut scratch.consumers[producer as usize];
+            *known = match *known {
+                Consumers::None => Consumers::Group(group),
+                same if same == Consumers::Group(group) => same,
+                _ => Consumers::Several,
+            };
+            if *known == Consumers::Several {
+                open.inputs += 1;
             }
         }
-        entries[index as usize].group = group;
     }
-    let skip = constants(entries);
-    let mut members: Vec<Group> = vec![Group::new(); groups.len()];
-    let mut result = Vec::with_capacity(groups.len());
-    for &index in order {
-        let entry = &mut entries[index as usize];
-        let group = &mut members[entry.group as usize];
-        entry.place = group.len() as u32;
-        group.push(index);
+    place(plan, &mut scratch);
+    plan.fusion = scratch;
+}
+
+/// Lists each group's members and the groups to run, producers first.
+fn place(plan: &mut Plan, scratch: &mut Scratch) {
+    let mut first = 0;
+    for open in &mut scratch.groups {
+        open.first = first;
+        first += open.instructions;
+        // Counts members while they are listed.
+        open.inputs = 0;
+    }
+    scratch.members.clear();
+    scratch.members.resize(first as usize, NONE);
+    scratch.run.clear();
+    for i in (0..plan.order.len()).rev() {
+        let index = plan.order[i];
+        let group = plan.entries[index as usize].group;
+        let open = &mut scratch.groups[group as usize];
+        let place = open.inputs;
+        open.inputs += 1;
+        scratch.members[(open.first + place) as usize] = index;
+        plan.entries[index as usize].place = place;
         // The root is the last of its members: all others are read inside the group.
-        if groups[entry.group as usize].root == index && !skip[index as usize] {
-            result.push(std::mem::take(group));
+        if open.root == index && !is_folded(plan, scratch, index) {
+            scratch.run.push(group);
         }
     }
-    result
 }
 
 /// Whether an entry can become part of the group of its only consumers.
-fn joins(entries: &[Entry], index: u32, group: &Open) -> bool {
-    let (entry, root) = (&entries[index as usize], &entries[group.root as usize]);
+fn joins(plan: &Plan, index: u32, group: &Open) -> bool {
+    let (entry, root) = (&plan.entries[index as usize], &plan.entries[group.root as usize]);
     let (Some(work), Some(root_work)) = (entry.work(), root.work()) else { return false };
     work.op.is_elementwise()
         && root_work.op.is_elementwise()
@@ -99,92 +166,110 @@ fn joins(entries: &[Entry], index: u32, group: &Open) -> bool {
         && entry.is_private()
 }
 
-/// Which entries are scalars that only elementwise operations read: they are written into programs and need no step.
-fn constants(entries: &[Entry]) -> Vec<bool> {
-    let mut skip: Vec<bool> = entries.iter().map(|e| !e.requested && is_scalar_constant(e)).collect();
-    for work in entries.iter().filter_map(Entry::work).filter(|work| !work.op.is_elementwise()) {
-        for producer in work.inputs.iter().filter_map(|input| entry_of(&input.0)) {
-            skip[producer as usize] = false;
-        }
+/// Whether an entry is a scalar that only elementwise operations read: it is written into their programs and needs no
+/// step of its own.
+fn is_folded(plan: &Plan, scratch: &Scratch, index: u32) -> bool {
+    let entry = &plan.entries[index as usize];
+    if entry.requested || constant(entry).is_none() {
+        return false;
     }
-    skip
+    match scratch.consumers[index as usize] {
+        Consumers::Group(g) => {
+            let root = &plan.entries[scratch.groups[g as usize].root as usize];
+            root.work().is_some_and(|w| w.op.is_elementwise())
+        }
+        // Rare: a scalar that several groups read is computed, so that no reader has to be looked for.
+        Consumers::None | Consumers::Several => false,
+    }
 }
 
-fn is_scalar_constant(entry: &Entry) -> bool {
-    matches!(entry.work(), Some(work) if matches!(&work.op, Op::Full { shape, .. } if shape.is_empty()))
+fn constant(entry: &Entry) -> Option<(Scalar, Dtype)> {
+    match &entry.work()?.op {
+        Op::Full { shape, dtype, value } if shape.is_empty() => Some((*value, *dtype)),
+        _ => None,
+    }
 }
 
 /// Builds the step that runs a group, and takes its work out of the plan.
-pub(super) fn step(entries: &mut [Entry], group: &Group) -> Step {
-    let root = entries[group[group.len() - 1] as usize].work();
-    let elementwise = root.is_some_and(|work| work.op.is_elementwise());
-    let (inputs, program) =
-        if elementwise { program(entries, group) } else { (all_inputs(entries, group), None) };
+pub(super) fn step(plan: &mut Plan, number: usize) -> Step {
+    let group = plan.fusion.run[number];
+    let root = &plan.entries[plan.fusion.groups[group as usize].root as usize];
+    let elementwise = root.work().is_some_and(|work| work.op.is_elementwise());
+    let (inputs, program) = if elementwise { program(plan, group) } else { (all_inputs(root), None) };
+    let Plan { entries, fusion, .. } = plan;
     let take = |&index: &u32| {
         let entry = &mut entries[index as usize];
         Some(Member { array: entry.array.clone(), work: entry.work.take()? })
     };
-    Step { members: group.iter().filter_map(take).collect(), inputs, program }
+    Step { members: fusion.members(group).iter().filter_map(take).collect(), inputs, program }
 }
 
-/// The inputs of a single operation, each array once.
-fn all_inputs(entries: &[Entry], group: &Group) -> SmallVec<[StepInput; 2]> {
-    let mut inputs: SmallVec<[StepInput; 2]> = SmallVec::new();
-    let Some(work) = entries[group[0] as usize].work() else { return inputs };
-    for (position, array) in work.inputs.iter().enumerate() {
-        let references = work.inputs.iter().filter(|a| std::ptr::eq(&*a.0, &*array.0)).count() as u32;
-        inputs.push(StepInput { member: 0, position: position as u32, references });
-    }
-    inputs
+/// The inputs of a single operation, in order.
+fn all_inputs(entry: &Entry) -> SmallVec<[StepInput; 2]> {
+    let Some(work) = entry.work() else { return SmallVec::new() };
+    let references = |array: &Node| work.inputs.iter().filter(|a| std::ptr::eq(&*a.0, array)).count() as u32;
+    let input = |(position, array): (usize, &crate::array::Array)| StepInput {
+        member: 0,
+        position: position as u32,
+        references: references(&array.0),
+    };
+    work.inputs.iter().enumerate().map(input).collect()
 }
 
 /// Translates a group into instructions.
-fn program(entries: &[Entry], group: &Group) -> (SmallVec<[StepInput; 2]>, Option<Program>) {
-    let mut program = Program::default();
+fn program(plan: &Plan, group: u32) -> (SmallVec<[StepInput; 2]>, Option<Box<Program>>) {
+    let members = plan.fusion.members(group);
+    let mut program = Box::new(Program::default());
+    program.instrs.reserve_exact(members.len());
     let mut inputs: SmallVec<[StepInput; 2]> = SmallVec::new();
-    let mut arrays: SmallVec<[&Array; 4]> = SmallVec::new();
-    let mut constants: SmallVec<[(u32, u16); 4]> = SmallVec::new();
-    for (position, &member) in group.iter().enumerate() {
-        let entry = &entries[member as usize];
+    let mut arrays: SmallVec<[*const Node; 8]> = SmallVec::new();
+    for (position, &member) in members.iter().enumerate() {
+        let entry = &plan.entries[member as usize];
         let Some(work) = entry.work() else { continue };
         let Some(func) = Func::of(&work.op) else { continue };
         let mut args = [Arg::Input(0); 3];
-        for (i, array) in work.inputs.iter().enumerate() {
-            let producer = entry_of(&array.0);
-            let inside = producer.map(|p| &entries[p as usize]).filter(|p| p.group == entry.group);
-            args[i] = if let Some(inside) = inside {
-                Arg::Instr(inside.place as u16)
-            } else if let Some((p, value)) = producer.and_then(|p| constant(entries, p).map(|v| (p, v))) {
-                let known = constants.iter().find(|&&(q, _)| q == p).map(|&(_, c)| c);
-                Arg::Const(known.unwrap_or_else(|| {
-                    program.consts.push(value);
-                    let index = program.consts.len() as u16 - 1;
-                    constants.push((p, index));
-                    index
-                }))
-            } else if let Some(known) = arrays.iter().position(|a| std::ptr::eq(&*a.0, &*array.0)) {
-                inputs[known].references += 1;
-                Arg::Input(known as u16)
-            } else {
-                arrays.push(array);
-                program.inputs.push(array.dtype());
-                inputs.push(StepInput { member: position as u32, position: i as u32, references: 1 });
-                Arg::Input(arrays.len() as u16 - 1)
+        for (i, (array, &producer)) in work.inputs.iter().zip(plan.inputs(member)).enumerate() {
+            let producer = (producer != NONE).then(|| &plan.entries[producer as usize]);
+            args[i] = match producer {
+                Some(p) if p.group == group => Arg::Instr(p.place as u16),
+                _ => match producer.and_then(constant) {
+                    Some(value) => Arg::Const(constant_slot(&mut program, value)),
+                    None => {
+                        let node: *const Node = &*array.0;
+                        let known = arrays.iter().position(|&a| a == node).unwrap_or_else(|| {
+                            arrays.push(node);
+                            program.inputs.push(array.dtype());
+                            inputs.push(StepInput {
+                                member: position as u32,
+                                position: i as u32,
+                                references: 0,
+                            });
+                            arrays.len() - 1
+                        });
+                        inputs[known].references += 1;
+                        Arg::Input(known as u16)
+                    }
+                },
             };
         }
-        let compute = work.inputs[if func == Func::Select { 1 } else { 0 }].dtype();
-        let used = work.inputs.len();
-        for i in used..3 {
-            args[i] = args[0];
-        }
+        let compute = work.inputs[usize::from(func == Func::Select)].dtype();
+        let first = args[0];
+        args[work.inputs.len()..].fill(first);
         program.instrs.push(Instr { func, compute, result: entry.array.dtype(), args });
     }
     (inputs, Some(program))
 }
 
-fn constant(entries: &[Entry], index: u32) -> Option<(crate::op::Scalar, crate::array::Dtype)> {
-    match &entries[index as usize].work()?.op {
-        Op::Full { shape, dtype, value } if shape.is_empty() => Some((*value, *dtype)),
-        _ => None,
-    }
+/// The program's constant with this value; the last few are looked at, so that `x + 1 + 1 + …` has one.
+fn constant_slot(program: &mut Program, value: (Scalar, Dtype)) -> u16 {
+    let bits = |(scalar, dtype): (Scalar, Dtype)| (scalar.bits(), dtype);
+    let from = program.consts.len().saturating_sub(8);
+    let known = program.consts[from..].iter().position(|&c| bits(c) == bits(value));
+    known.map_or_else(
+        || {
+            program.consts.push(value);
+            program.consts.len() as u16 - 1
+        },
+        |i| (from + i) as u16,
+    )
 }

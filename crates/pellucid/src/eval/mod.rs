@@ -10,60 +10,107 @@ mod plan;
 mod run;
 mod schedule;
 
-use std::borrow::Borrow;
-use std::sync::Arc;
+use std::time::Instant;
 
-pub(crate) use batch::{Batch, Failure, Member};
+use smallvec::SmallVec;
+
+pub(crate) use batch::{Batch, Failure, Step};
 pub use dot::export_to_dot;
+pub use fuse::{fusion, set_fusion};
+pub(crate) use schedule::Drive;
 
 use crate::array::{Array, State};
 use crate::error::{Error, Result};
+use crate::observe::{WaitEvent, observer};
 use crate::op::Op;
+use crate::stream::Stream;
+
+/// An array, or a reference to one: what [`eval`] takes lists of.
+pub trait AsArray {
+    /// The array.
+    fn as_array(&self) -> &Array;
+}
+
+impl AsArray for Array {
+    fn as_array(&self) -> &Array {
+        self
+    }
+}
+
+impl<T: AsArray> AsArray for &T {
+    fn as_array(&self) -> &Array {
+        (**self).as_array()
+    }
+}
 
 /// Computes arrays and waits for them.
 ///
 /// Several arrays in one call share work. Other threads may evaluate the same arrays at the same time; everything is
 /// computed once.
 ///
+/// ```
+/// use pellucid::{Array, eval, ops};
+/// # fn main() -> pellucid::Result<()> {
+/// let a = ops::add(&Array::from([1, 2]), 1)?;
+/// let b = ops::multiply(&a, &a)?;
+/// eval(&[&a, &b])?;
+/// assert!(a.is_available() && b.is_available());
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// The error of the first array that failed. The others are computed all the same.
-pub fn eval<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
-    let arrays: smallvec::SmallVec<[A; 4]> = arrays.into_iter().collect();
-    let pending = |a: &A| !matches!(*a.borrow().0.state.lock(), State::Ready(_) | State::Failed(_));
-    if arrays.iter().any(pending) {
-        let handles: smallvec::SmallVec<[&Array; 4]> = arrays.iter().map(Borrow::borrow).collect();
-        schedule::start(&handles, true);
+pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
+    let arrays: SmallVec<[A; 4]> = arrays.into_iter().collect();
+    let handles: SmallVec<[&Array; 4]> = arrays.iter().map(AsArray::as_array).collect();
+    let pending = |a: &&&Array| !matches!(*a.0.state.lock(), State::Ready(_) | State::Failed(_));
+    if let Some(&first) = handles.iter().find(pending) {
+        let own = first.stream();
+        report_host_wait(own, || {
+            schedule::start(&handles, Some(own));
+            for &array in &handles {
+                wait(array, Some(own));
+            }
+            // Work of the stream that nobody waited for.
+            schedule::activate(own);
+        });
     }
-    let mut result = Ok(());
-    for array in &arrays {
-        let outcome = finish(array.borrow());
-        if result.is_ok() {
-            result = outcome;
+    for &array in &handles {
+        match &*array.0.state.lock() {
+            State::Ready(_) => {}
+            State::Failed(failure) => return Err(failure.tell()),
+            other => {
+                return Err(Error::internal("eval", format!("{array:?} is {other:?} after its evaluation")));
+            }
         }
     }
-    result
+    Ok(())
 }
 
 /// Starts the computation of arrays and returns at once. Errors show when an array is used, or in
 /// [`synchronize`](crate::synchronize).
-pub fn async_eval<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>) {
-    let arrays: smallvec::SmallVec<[A; 4]> = arrays.into_iter().collect();
-    let handles: smallvec::SmallVec<[&Array; 4]> = arrays.iter().map(Borrow::borrow).collect();
-    schedule::start(&handles, false);
+pub fn async_eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) {
+    let arrays: SmallVec<[A; 4]> = arrays.into_iter().collect();
+    let handles: SmallVec<[&Array; 4]> = arrays.iter().map(AsArray::as_array).collect();
+    schedule::start(&handles, None);
 }
 
 /// Waits for an array that has been scheduled.
-fn finish(array: &Array) -> Result<()> {
-    loop {
-        let batch: Arc<Batch> = match &*array.0.state.lock() {
-            State::Ready(_) => return Ok(()),
-            State::Failed(failure) => return Err(failure.tell()),
-            State::Scheduled(batch) => batch.clone(),
-            State::Lazy(_) | State::Planned(_) => {
-                return Err(Error::internal("eval", "an array was not scheduled by its evaluation"));
-            }
-        };
-        batch.wait();
+fn wait(array: &Array, deferred: Option<Stream>) {
+    let batch = match &*array.0.state.lock() {
+        State::Scheduled(batch) => batch.clone(),
+        _ => return,
+    };
+    batch.wait(deferred);
+}
+
+/// Runs something that waits for a stream, and tells the observer how long it took.
+pub(crate) fn report_host_wait(stream: Stream, wait: impl FnOnce()) {
+    let started = observer().map(|_| Instant::now());
+    wait();
+    if let (Some(observer), Some(started)) = (observer(), started) {
+        observer.wait(&WaitEvent { waiter: None, waited_for: stream, started, ended: Instant::now() });
     }
 }
 

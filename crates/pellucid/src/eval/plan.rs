@@ -1,24 +1,29 @@
 //! The plan: which operations to run, fused how, in which order, on which streams, waiting for what.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::batch::{Batch, Member, Step};
+use super::batch::{Batch, Step};
 use super::fuse;
-use crate::array::{Array, Node, State, Work};
-use crate::stream::Stream;
+use crate::array::{Array, State, Work};
 
 /// Held while a plan is made and its batches are enqueued. Planning is serial, so that each operation is planned once
 /// and what is fused away cannot be seen by another thread; running is not.
-pub(super) static PLANNER: Mutex<()> = Mutex::new(());
+pub(super) static PLANNER: Mutex<Plan> = Mutex::new(Plan::new());
+
+/// No entry: the array needs nothing done.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// A lazy array that is needed.
 pub(super) struct Entry {
     pub array: Array,
     /// Taken out when the step that runs it is built.
     pub work: Option<Box<Work>>,
+    /// Where its inputs' entries begin in [`Plan::edges`].
+    pub edges: u32,
     /// Inputs to other entries that are this array.
     pub uses: u32,
     /// Asked for by the caller.
@@ -39,133 +44,176 @@ impl Entry {
     }
 }
 
-/// The entry an array has in the plan being made.
-pub(super) fn entry_of(node: &Node) -> Option<u32> {
-    match *node.state.lock() {
-        State::Planned(index) => Some(index),
-        _ => None,
+/// The plan being made. Its lists keep their room from one plan to the next.
+pub(super) struct Plan {
+    pub entries: Vec<Entry>,
+    /// For each input of each entry its entry, or [`NONE`].
+    pub edges: Vec<u32>,
+    /// Entries, each before its inputs.
+    pub order: Vec<u32>,
+    pub fusion: fuse::Scratch,
+    stack: Vec<u32>,
+    remaining: Vec<u32>,
+    number: u64,
+}
+
+impl Plan {
+    const fn new() -> Plan {
+        Plan {
+            entries: Vec::new(),
+            edges: Vec::new(),
+            order: Vec::new(),
+            fusion: fuse::Scratch::new(),
+            stack: Vec::new(),
+            remaining: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// Entries of the inputs of an entry, in order.
+    pub fn inputs(&self, index: u32) -> &[u32] {
+        let entry = &self.entries[index as usize];
+        let count = entry.work().map_or(0, |w| w.inputs.len());
+        &self.edges[entry.edges as usize..entry.edges as usize + count]
     }
 }
 
 /// Takes all lazy arrays that `outputs` need and makes batches of them, to be enqueued in this order.
-pub(super) fn plan(outputs: &[&Array]) -> Vec<Arc<Batch>> {
-    let (mut entries, order) = collect(outputs);
-    if order.is_empty() {
+pub(super) fn plan(plan: &mut Plan, outputs: &[&Array]) -> Vec<Arc<Batch>> {
+    collect(plan, outputs);
+    if plan.entries.is_empty() {
         return Vec::new();
     }
-    let groups = fuse::group(&mut entries, &order);
-    let mut batches = Batches::default();
-    for members in groups {
-        let step = fuse::step(&mut entries, &members);
-        batches.add(step);
+    sort(plan);
+    fuse::group(plan);
+    plan.number += 1;
+    let mut batches = Vec::new();
+    for group in 0..plan.fusion.len() {
+        let step = fuse::step(plan, group);
+        add(&mut batches, plan.number, step);
     }
-    for entry in entries {
+    for entry in plan.entries.drain(..) {
         // A constant that was written into programs and is still held by somebody stays lazy.
         if let Some(work) = entry.work {
             *entry.array.0.state.lock() = State::Lazy(work);
         }
     }
-    batches.all
+    batches
 }
 
-/// All lazy arrays below `outputs`, and an order in which each comes after its inputs.
-fn collect(outputs: &[&Array]) -> (Vec<Entry>, Vec<u32>) {
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut order = Vec::new();
-    // Entry and the next of its inputs to look at; a loop, because graphs may be deeper than the stack.
-    let mut path: Vec<(u32, u32)> = Vec::new();
+/// Enters all lazy arrays below `outputs`. A loop, because graphs may be deeper than the stack.
+fn collect(plan: &mut Plan, outputs: &[&Array]) {
+    let Plan { entries, edges, stack, .. } = plan;
+    edges.clear();
+    stack.clear();
     for &output in outputs {
-        let Some(root) = enter(&mut entries, output) else { continue };
-        entries[root.index as usize].requested = true;
-        if root.is_new {
-            path.push((root.index, 0));
+        let known = entries.len();
+        let index = enter(entries, output);
+        if index == NONE {
+            continue;
         }
-        while let Some((index, next)) = path.last_mut() {
-            let input = entries[*index as usize].work().and_then(|w| w.inputs.get(*next as usize)).cloned();
-            *next += 1;
-            let Some(input) = input else {
-                order.push(*index);
-                path.pop();
-                continue;
+        entries[index as usize].requested = true;
+        if index as usize == known {
+            stack.push(index);
+        }
+        while let Some(index) = stack.pop() {
+            let first = edges.len() as u32;
+            entries[index as usize].edges = first;
+            // Taken out while its inputs are entered, which may move the list.
+            let Some(work) = entries[index as usize].work.take() else { continue };
+            for input in &work.inputs {
+                let known = entries.len();
+                let found = enter(entries, input);
+                edges.push(found);
+                if found != NONE {
+                    entries[found as usize].uses += 1;
+                    if found as usize == known {
+                        stack.push(found);
+                    }
+                }
+            }
+            entries[index as usize].work = Some(work);
+        }
+    }
+}
+
+/// The array's entry, made if it is lazy; [`NONE`] if there is nothing to do for it.
+fn enter(entries: &mut Vec<Entry>, array: &Array) -> u32 {
+    let mut state = array.0.state.lock();
+    match &mut *state {
+        State::Planned(index) => *index,
+        State::Lazy(_) => {
+            let index = entries.len() as u32;
+            let State::Lazy(work) = std::mem::replace(&mut *state, State::Planned(index)) else {
+                return NONE;
             };
-            if let Some(found) = enter(&mut entries, &input) {
-                entries[found.index as usize].uses += 1;
-                if found.is_new {
-                    path.push((found.index, 0));
+            drop(state);
+            let (array, work) = (array.clone(), Some(work));
+            entries.push(Entry { array, work, edges: 0, uses: 0, requested: false, group: NONE, place: 0 });
+            index
+        }
+        State::Scheduled(_) | State::Ready(_) | State::Failed(_) => NONE,
+    }
+}
+
+/// Orders the entries, each before its inputs. Depth first, so that what runs close together in time is also close in
+/// the graph and few intermediate results are alive at once.
+fn sort(plan: &mut Plan) {
+    plan.remaining.clear();
+    plan.remaining.extend(plan.entries.iter().map(|e| e.uses));
+    plan.order.clear();
+    plan.stack.clear();
+    plan.stack.extend((0..plan.entries.len() as u32).filter(|&i| plan.entries[i as usize].uses == 0));
+    while let Some(index) = plan.stack.pop() {
+        plan.order.push(index);
+        let entry = &plan.entries[index as usize];
+        let count = entry.work().map_or(0, |w| w.inputs.len()) as u32;
+        for edge in entry.edges..entry.edges + count {
+            let input = plan.edges[edge as usize];
+            if input != NONE {
+                plan.remaining[input as usize] -= 1;
+                if plan.remaining[input as usize] == 0 {
+                    plan.stack.push(input);
                 }
             }
         }
     }
-    (entries, order)
 }
 
-struct Found {
-    index: u32,
-    is_new: bool,
-}
-
-/// The array's entry, made if it is lazy; `None` if there is nothing to do for it.
-fn enter(entries: &mut Vec<Entry>, array: &Array) -> Option<Found> {
-    let mut state = array.0.state.lock();
-    match &*state {
-        State::Planned(index) => Some(Found { index: *index, is_new: false }),
-        State::Lazy(_) => {
-            let index = entries.len() as u32;
-            let State::Lazy(work) = std::mem::replace(&mut *state, State::Planned(index)) else {
-                return None;
-            };
-            entries.push(Entry {
-                array: array.clone(),
-                work: Some(work),
-                uses: 0,
-                requested: false,
-                group: u32::MAX,
-                place: 0,
-            });
-            Some(Found { index, is_new: true })
+/// Appends a step to its stream. If it reads what another stream makes, it starts a new batch that waits for that one,
+/// which is closed: otherwise two batches could wait for each other.
+fn add(batches: &mut Vec<Arc<Batch>>, number: u64, step: Step) {
+    let array = &step.last().array;
+    let (stream, node) = (array.stream(), array.0.clone());
+    let mut waits: SmallVec<[Arc<Batch>; 2]> = SmallVec::new();
+    for &input in &step.inputs {
+        if let State::Scheduled(batch) = &*step.input(input).0.state.lock()
+            && batch.stream != stream
+        {
+            batch.closed.store(true, Ordering::Relaxed);
+            waits.push(batch.clone());
         }
-        State::Scheduled(_) | State::Ready(_) | State::Failed(_) => None,
     }
-}
-
-/// The batches of a plan as they grow.
-#[derive(Default)]
-struct Batches {
-    all: Vec<Arc<Batch>>,
-    /// For each stream, the batch that further steps of it join.
-    open: SmallVec<[(Stream, Arc<Batch>); 4]>,
-}
-
-impl Batches {
-    /// Appends a step to its stream. If it reads what another stream makes, it starts a new batch that waits for that
-    /// one, which is closed: otherwise two batches could wait for each other.
-    fn add(&mut self, step: Step) {
-        let Some(Member { array, .. }) = step.members.last() else { return };
-        let (stream, node) = (array.stream(), array.0.clone());
-        let mut waits: SmallVec<[Arc<Batch>; 2]> = SmallVec::new();
-        for &input in &step.inputs {
-            if let State::Scheduled(batch) = &*step.input(input).0.state.lock()
-                && batch.stream != stream
-            {
-                waits.push(batch.clone());
-            }
+    let mut open = stream.core().open.lock();
+    let batch = match &*open {
+        Some((plan, batch))
+            if *plan == number
+                && !batch.closed.load(Ordering::Relaxed)
+                && waits.iter().all(|w| batch.waits_for(w)) =>
+        {
+            batch.clone()
         }
-        if !waits.is_empty() {
-            self.open.retain(|(s, b)| *s != stream && !waits.iter().any(|w| Arc::ptr_eq(w, b)));
+        _ => {
+            let batch = Batch::new(stream);
+            *open = Some((number, batch.clone()));
+            batches.push(batch.clone());
+            batch
         }
-        let batch = match self.open.iter().find(|(s, _)| *s == stream) {
-            Some((_, batch)) => batch.clone(),
-            None => {
-                let batch = Batch::new(stream);
-                self.open.push((stream, batch.clone()));
-                self.all.push(batch.clone());
-                batch
-            }
-        };
-        for wait in &waits {
-            batch.wait_for(wait);
-        }
-        batch.steps.lock().push(step);
-        *node.state.lock() = State::Scheduled(batch);
+    };
+    drop(open);
+    for wait in &waits {
+        batch.wait_for(wait);
     }
+    batch.steps.lock().push_back(step);
+    *node.state.lock() = State::Scheduled(batch);
 }

@@ -1,101 +1,130 @@
 //! Running one batch: each step gets its inputs, its memory and its turn; what fails marks what depends on it.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Instant;
 
 use smallvec::SmallVec;
 
-use super::batch::{Batch, Failure, Step, StepInput};
+use super::batch::{Batch, Failure, Step};
 use crate::array::{Array, State, Strides, Value};
 use crate::backend::cpu::{self, In, Out};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
-use crate::observe::{LaunchEvent, observer};
+use crate::observe::{Launch, Outcome, observer};
 use crate::op::Op;
 
 type Values = SmallVec<[Value; 4]>;
 
+/// A buffer may be this much larger than the array that takes it over; more would hold memory nobody uses.
+const MOST_SLACK: usize = 16 << 10;
+
+/// What a step made.
+struct Made {
+    value: Value,
+    /// False if nothing ran: a view.
+    ran: bool,
+    /// The input whose memory it took over.
+    reused: Option<usize>,
+}
+
 /// Runs all steps of a batch. Every result is ready or failed afterwards.
 pub(super) fn run(batch: &Batch) {
-    let steps = std::mem::take(&mut *batch.steps.lock());
-    for step in steps {
-        run_step(batch, step);
+    loop {
+        // Its own statement: the lock must not be held while the step runs.
+        let next = batch.steps.lock().pop_front();
+        let Some(step) = next else { return };
+        run_step(batch, &step);
     }
 }
 
-fn run_step(batch: &Batch, step: Step) {
-    let Some(last) = step.members.last() else { return };
+/// Fails what a batch has not begun, after a panic outside the kernels.
+pub(super) fn abandon(batch: &Batch, panic: &(dyn Any + Send)) {
+    let error = Error::internal("eval", format!("a batch was abandoned: {}", text_of(panic)));
+    let failure = Arc::new(Failure::new(error));
+    batch.stream.record_failure(&failure);
+    for step in batch.steps.lock().drain(..) {
+        *step.last().array.0.state.lock() = State::Failed(failure.clone());
+    }
+}
+
+fn run_step(batch: &Batch, step: &Step) {
+    let last = step.last();
+    let inputs = values(step);
     let observer = observer();
-    let started = observer.is_some().then(Instant::now);
-    let outcome = match values(&step) {
-        Ok(values) => attempt(&step, values).map_err(|error| {
-            let (op, site) = (describe(&step), last.array.call_site());
-            let failure = Arc::new(Failure::new(Error::Launch { op, site, source: Arc::new(error) }));
-            batch.stream.record_failure(&failure);
-            failure
-        }),
-        Err(failure) => Err(failure),
-    };
-    if let (Some(observer), Some(started)) = (observer, started) {
-        observer.launch(&LaunchEvent {
-            members: &step.members,
-            stream: batch.stream,
-            enqueued: batch.enqueued,
-            started,
-            ended: Instant::now(),
-            ran: outcome.as_ref().is_ok_and(|(_, ran)| *ran),
-            error: outcome.as_ref().err().map(|failure| failure.error()),
-        });
+    let launch = observer.as_ref().map(|_| {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let now = Instant::now();
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Launch { id, step, batch: batch.id, stream: batch.stream, enqueued: batch.enqueued.unwrap_or(now) }
+    });
+    if let (Some(observer), Some(launch), Ok(values)) = (&observer, &launch, &inputs) {
+        observer.before(launch, values);
+    }
+    let started = launch.as_ref().map(|_| Instant::now());
+    let outcome =
+        inputs.and_then(|values| attempt(step, values).map_err(|e| Arc::new(Failure::new(located(step, e)))));
+    if let Err(failure) = &outcome {
+        batch.stream.record_failure(failure);
+    }
+    if let (Some(observer), Some(launch), Some(started)) = (&observer, &launch, started) {
+        let result = match &outcome {
+            Ok(made) => Ok((&made.value, made.ran, made.reused)),
+            Err(failure) => Err(failure.error()),
+        };
+        observer.after(launch, &Outcome { result, started, ended: Instant::now() });
     }
     *last.array.0.state.lock() = match outcome {
-        Ok((value, _)) => State::Ready(value),
+        Ok(made) => State::Ready(made.value),
         Err(failure) => State::Failed(failure),
     };
 }
 
-/// The names of a step's operations, for messages and labels.
-fn describe(step: &Step) -> String {
+/// The error of a step, with what failed and who asked for it.
+fn located(step: &Step, error: Error) -> Error {
     let names: Vec<_> = step.members.iter().take(4).map(|m| m.work.op.name()).collect();
     let more = step.members.len().saturating_sub(names.len());
-    if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") }
+    let op = if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") };
+    Error::Launch { op, site: step.last().array.call_site(), source: Arc::new(error) }
 }
 
 /// The elements of a step's inputs, or why one of them has none.
 fn values(step: &Step) -> Result<Values, Arc<Failure>> {
-    step.inputs
-        .iter()
-        .map(|&input| match &*step.input(input).0.state.lock() {
-            State::Ready(value) => Ok(value.clone()),
-            State::Failed(failure) => Err(failure.clone()),
-            other => {
-                let message = format!("an input is {other:?} when it is needed");
-                Err(Arc::new(Failure::new(Error::internal("eval", message))))
-            }
-        })
-        .collect()
+    let value = |array: &Array| match &*array.0.state.lock() {
+        State::Ready(value) => Ok(value.clone()),
+        State::Failed(failure) => Err(failure.clone()),
+        other => {
+            let message = format!("{array:?} is {other:?} when it is needed");
+            Err(Arc::new(Failure::new(Error::internal("eval", message))))
+        }
+    };
+    step.inputs.iter().map(|&input| value(step.input(input))).collect()
 }
 
 /// Runs a step; a panic in a kernel is a defect, but not the end of the process.
-fn attempt(step: &Step, values: Values) -> Result<(Value, bool)> {
+fn attempt(step: &Step, values: Values) -> Result<Made> {
     catch_unwind(AssertUnwindSafe(|| execute(step, values))).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        Err(Error::internal("eval", format!("a kernel panicked: {text}")))
+        Err(Error::internal("eval", format!("a kernel panicked: {}", text_of(panic.as_ref()))))
     })
 }
 
-/// The step's result, and whether anything ran for it.
-fn execute(step: &Step, values: Values) -> Result<(Value, bool)> {
-    let member = &step.members[step.members.len() - 1];
-    let (out, op) = (&member.array, &member.work.op);
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+fn execute(step: &Step, values: Values) -> Result<Made> {
+    let (out, op) = (&step.last().array, &step.last().work.op);
     if is_layout(op) {
-        return relayout(out, op, &member.work.inputs[0], &values[0]);
+        let (value, ran) = relayout(out, op, &step.last().work.inputs[0], &values[0])?;
+        return Ok(Made { value, ran, reused: None });
     }
-    let reused = reusable(step, &values, out).map(|i| values[i].buffer().clone());
+    let reused = reusable(step, &values, out);
     let buffer = match reused {
-        Some(buffer) => buffer,
-        None => allocate(out)?,
+        Some(i) => values[i].buffer().clone(),
+        None => allocate(out, out.nbytes())?,
     };
     let strides: SmallVec<[Strides; 4]> =
         step.inputs.iter().zip(&values).map(|(&i, v)| v.strides(step.input(i).shape_ref())).collect();
@@ -113,32 +142,39 @@ fn execute(step: &Step, values: Values) -> Result<(Value, bool)> {
         Some(program) => cpu::elementwise(program, &inputs, &mut output)?,
         None => cpu::run(op, &inputs, &mut output)?,
     }
-    Ok((Value::whole(buffer), true))
+    Ok(Made { value: Value::whole(buffer), ran: true, reused })
 }
 
-fn allocate(array: &Array) -> Result<Buffer> {
-    let stream = array.stream().index() as u32;
-    Buffer::allocate(Request { function: "eval", bytes: array.nbytes(), stream, site: array.call_site() })
+fn allocate(array: &Array, bytes: usize) -> Result<Buffer> {
+    Buffer::allocate(Request {
+        function: "eval",
+        bytes,
+        stream: array.stream().index() as u32,
+        site: array.call_site(),
+    })
 }
 
 /// The input whose memory the result can take: read by this step for the last time, and laid out the same.
 fn reusable(step: &Step, values: &Values, out: &Array) -> Option<usize> {
-    let op = &step.members[step.members.len() - 1].work.op;
-    let candidates = match op {
+    let candidates = match &step.last().work.op {
         _ if step.program.is_some() => values.len(),
         Op::SliceUpdate(_) => 1,
         _ => 0,
     };
-    (0..candidates).find(|&i| {
-        let input: StepInput = step.inputs[i];
-        let array = step.input(input);
+    let found = (0..candidates).find(|&i| {
+        let input = step.inputs[i];
+        let (array, buffer) = (step.input(input), values[i].buffer());
         array.itemsize() == out.itemsize()
             && array.shape() == out.shape()
             && values[i].is_whole()
+            && buffer.bytes() <= out.nbytes().saturating_add(MOST_SLACK)
             && Arc::strong_count(&array.0) == input.references as usize
             // The array's own handle and the one in `values`.
-            && values[i].buffer().holders() == 2
-    })
+            && buffer.holders() == 2
+    });
+    // Another thread may have read the elements until it let go of its handle: see all it did before writing.
+    fence(Ordering::Acquire);
+    found
 }
 
 /// Operations that change how elements are reached, not the elements.
@@ -156,15 +192,13 @@ fn is_layout(op: &Op) -> bool {
     )
 }
 
-/// A view of the input, or of a row-major copy where its memory does not allow one.
+/// A view of the input, or of a row-major copy where its memory does not allow one; and whether it was copied.
 fn relayout(out: &Array, op: &Op, input: &Array, value: &Value) -> Result<(Value, bool)> {
     let view = |value: &Value| value.view_as(op, input.shape_ref(), input.dtype(), out.shape_ref());
     if let Some(view) = view(value) {
         return Ok((view, false));
     }
-    let stream = out.stream().index() as u32;
-    let request = Request { function: "eval", bytes: input.nbytes(), stream, site: out.call_site() };
-    let buffer = Buffer::allocate(request)?;
+    let buffer = allocate(out, input.nbytes())?;
     let strides = value.strides(input.shape_ref());
     // SAFETY: as in `execute`; the buffer is new.
     let (from, mut to) = unsafe {

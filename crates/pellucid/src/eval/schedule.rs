@@ -4,22 +4,42 @@
 //! the next batch waits for another stream, and is taken up again when that one completes. So no thread ever blocks on
 //! a stream, and idle streams cost nothing.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 
 use super::{Batch, plan, run};
 use crate::array::Array;
-use crate::memory::Working;
-use crate::stream::Stream;
+use crate::memory::{self, Outstanding, Workforce};
+use crate::stream::{Queue, Stream, streams};
 
-/// Plans what `arrays` need and puts it on the streams. A caller that will wait runs the first array's stream itself.
-pub(super) fn start(arrays: &[&Array], caller_waits: bool) {
-    let own = arrays.first().filter(|_| caller_waits).map(|a| a.stream());
+/// Who runs a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Drive {
+    /// Nobody: there is nothing that can begin.
+    #[default]
+    Idle,
+    /// It waits for a worker; a thread that needs its work may take it first.
+    Queued,
+    /// A thread.
+    Running,
+}
+
+thread_local! {
+    /// The stream this thread runs.
+    static CURRENT: Cell<Option<Stream>> = const { Cell::new(None) };
+}
+
+/// Plans what `arrays` need and puts it on the streams. Work of stream `own` is left to the caller, who must wait for
+/// one of its batches or [`activate`] it.
+pub(super) fn start(arrays: &[&Array], own: Option<Stream>) {
+    memory::set_workforce(&WORKERS);
     // Streams must receive batches in the order in which they were planned.
-    let planner = plan::PLANNER.lock();
-    let batches = plan::plan(arrays);
+    let mut planner = plan::PLANNER.lock();
+    let batches = plan::plan(&mut planner, arrays);
     for batch in &batches {
         let mut queue = batch.stream.core().queue.lock();
         queue.batches.push_back(batch.clone());
@@ -35,17 +55,22 @@ pub(super) fn start(arrays: &[&Array], caller_waits: bool) {
 
 /// Gives a stream to a worker, if it has work that can begin and nobody runs it.
 pub(super) fn activate(stream: Stream) {
-    if take(stream) {
+    let mut queue = stream.core().queue.lock();
+    if queue.drive == Drive::Idle && queue.can_begin() {
+        queue.drive = Drive::Queued;
+        drop(queue);
         WORKERS.push(stream);
     }
 }
 
-/// Becomes the one that runs the stream, if there is something to run.
+/// Becomes the one that runs the stream, if nobody does and there is something to run.
 fn take(stream: Stream) -> bool {
     let mut queue = stream.core().queue.lock();
-    let ready = !queue.driven && queue.batches.front().is_some_and(|b| b.is_startable());
-    queue.driven |= ready;
-    ready
+    let free = queue.drive != Drive::Running && queue.can_begin();
+    if free {
+        queue.drive = Drive::Running;
+    }
+    free
 }
 
 /// Runs the batch's stream on this thread until the batch is done, nothing can begin, or another thread runs it.
@@ -55,38 +80,72 @@ pub(super) fn drive_until(batch: &Batch) {
     }
 }
 
-/// Runs a stream this thread has taken.
-fn drive(stream: Stream, until: Option<&Batch>) {
-    let _working = Working::start();
-    loop {
-        let next = {
-            let mut queue = stream.core().queue.lock();
-            match queue.batches.front() {
-                Some(batch) if batch.is_startable() => queue.batches.pop_front(),
-                _ => {
-                    queue.driven = false;
-                    return;
-                }
-            }
+/// Runs a stream this thread has taken, and then streams that could go on because of it.
+fn drive(mut stream: Stream, until: Option<&Batch>) {
+    let before = CURRENT.replace(Some(stream));
+    while let Some(batch) = next(stream) {
+        batch.report_waits();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run::run(&batch))) {
+            run::abandon(&batch, panic.as_ref());
+        }
+        let mut ready = batch.complete();
+        let mut queue = stream.core().queue.lock();
+        queue.finished += 1;
+        let more = queue.can_begin();
+        let leave = match until {
+            Some(wanted) => std::ptr::eq(wanted, &*batch),
+            // Others wait for a worker: take turns.
+            None => more && WORKERS.is_short(),
         };
-        let Some(batch) = next else { return };
-        run::run(&batch);
-        batch.complete();
-        if until.is_some_and(|wanted| std::ptr::eq(wanted, &*batch)) {
-            // The rest is not this thread's business.
-            let mut queue = stream.core().queue.lock();
-            let more = queue.batches.front().is_some_and(|b| b.is_startable());
-            queue.driven = more;
+        if leave {
+            queue.drive = if more { Drive::Queued } else { Drive::Idle };
             drop(queue);
+            memory::work_ended();
             if more {
                 WORKERS.push(stream);
             }
-            return;
+            ready.into_iter().for_each(activate);
+            break;
         }
+        if !more {
+            queue.drive = Drive::Idle;
+        }
+        drop(queue);
+        memory::work_ended();
+        // Going on with a stream that waited for this one saves waking a worker for it.
+        let follow = if more { None } else { ready.iter().position(|&s| take(s)) };
+        let followed = follow.map(|i| ready.remove(i));
+        ready.into_iter().for_each(activate);
+        match (more, followed) {
+            (true, _) => {}
+            (false, Some(other)) => {
+                stream = other;
+                CURRENT.set(Some(stream));
+            }
+            (false, None) => break,
+        }
+    }
+    CURRENT.set(before);
+}
+
+/// The next batch of a stream this thread runs; without one, the stream is idle again.
+fn next(stream: Stream) -> Option<Arc<Batch>> {
+    let mut queue = stream.core().queue.lock();
+    if queue.can_begin() {
+        return queue.batches.pop_front();
+    }
+    queue.drive = Drive::Idle;
+    None
+}
+
+impl Queue {
+    fn can_begin(&self) -> bool {
+        self.batches.front().is_some_and(|b| b.is_startable())
     }
 }
 
-/// Threads that run streams nobody waits for. They are made when there is work, up to one per core.
+/// Threads that run streams nobody waits for. They are made when there is work, up to one per core and one more for
+/// each thread that is stuck.
 struct Workers {
     state: Mutex<WorkerState>,
     work: Condvar,
@@ -96,40 +155,49 @@ struct WorkerState {
     streams: VecDeque<Stream>,
     idle: usize,
     threads: usize,
+    stuck: usize,
 }
 
 static WORKERS: Workers = Workers {
-    state: Mutex::new(WorkerState { streams: VecDeque::new(), idle: 0, threads: 0 }),
+    state: Mutex::new(WorkerState { streams: VecDeque::new(), idle: 0, threads: 0, stuck: 0 }),
     work: Condvar::new(),
 };
 
 impl Workers {
     fn push(&'static self, stream: Stream) {
-        let mut state = self.state.lock();
-        state.streams.push_back(stream);
-        if state.idle >= state.streams.len() {
-            drop(state);
-            self.work.notify_one();
-            return;
-        }
-        let most = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
-        if state.threads < most {
-            let name = format!("pellucid-worker-{}", state.threads);
-            if std::thread::Builder::new().name(name).spawn(|| self.serve()).is_ok() {
-                state.threads += 1;
+        self.state.lock().streams.push_back(stream);
+        self.staff();
+    }
+
+    /// Wakes a worker for the queued streams, or makes one if all are busy.
+    fn staff(&'static self) {
+        let name = {
+            let mut state = self.state.lock();
+            let most = std::thread::available_parallelism().map_or(2, |n| n.get().max(2)) + state.stuck;
+            if state.streams.is_empty() || state.idle >= state.streams.len() || state.threads >= most {
+                drop(state);
+                self.work.notify_one();
                 return;
             }
-        }
-        if state.threads == 0 {
-            // No thread to be had: run it here rather than never.
-            if let Some(stream) = state.streams.pop_back() {
+            state.threads += 1;
+            format!("pellucid-worker-{}", state.threads)
+        };
+        if std::thread::Builder::new().name(name).spawn(|| self.serve()).is_err() {
+            let mut state = self.state.lock();
+            state.threads -= 1;
+            if state.threads == 0 {
+                // No thread to be had: run it here rather than never.
+                let stream = state.streams.pop_front();
                 drop(state);
-                drive(stream, None);
+                stream.filter(|&s| take(s)).into_iter().for_each(|s| drive(s, None));
             }
-        } else {
-            drop(state);
-            self.work.notify_one();
         }
+    }
+
+    /// Whether streams wait for a worker and none is idle.
+    fn is_short(&self) -> bool {
+        let state = self.state.lock();
+        state.streams.len() > state.idle
     }
 
     fn serve(&self) {
@@ -145,8 +213,51 @@ impl Workers {
                     state.idle -= 1;
                 }
             };
-            drive(stream, None);
+            // Somebody who waited for it may have run it meanwhile.
+            let queued = stream.core().queue.lock().drive == Drive::Queued;
+            if queued && take(stream) {
+                drive(stream, None);
+            }
         }
+    }
+}
+
+impl Workforce for Workers {
+    fn set_stuck(&self, stuck: bool) {
+        let Some(stream) = CURRENT.get() else { return };
+        stream.core().queue.lock().stuck = stuck;
+        let mut state = self.state.lock();
+        if stuck {
+            state.stuck += 1;
+        } else {
+            state.stuck -= 1;
+        }
+        drop(state);
+        if stuck {
+            WORKERS.staff();
+            memory::work_ended();
+        }
+    }
+
+    fn outstanding(&self) -> Outstanding {
+        let target = |stream: Stream| {
+            let queue = stream.core().queue.lock();
+            let running = u64::from(queue.drive == Drive::Running);
+            let left = queue.batches.len() as u64 + running;
+            (left > 0 && !queue.stuck).then_some((stream.index(), queue.finished + left))
+        };
+        Outstanding(streams().into_iter().filter_map(target).collect())
+    }
+
+    fn is_left(&self, outstanding: &Outstanding) -> bool {
+        let all = streams();
+        let moving = |&(index, target): &(usize, u64)| {
+            all.get(index).is_some_and(|stream| {
+                let queue = stream.core().queue.lock();
+                queue.finished < target && !queue.stuck && queue.drive != Drive::Idle
+            })
+        };
+        outstanding.0.iter().any(moving)
     }
 }
 

@@ -28,10 +28,6 @@ impl<'a> Source<'a> {
         Source { member: Some(name), ..self }
     }
 
-    pub fn function(&self) -> &'static str {
-        self.function
-    }
-
     pub fn format(&self, message: impl std::fmt::Display) -> Error {
         match self.member {
             Some(name) => Error::format(self.function, self.path, format!("{name:?}: {message}")),

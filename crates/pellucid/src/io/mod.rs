@@ -39,7 +39,7 @@ use file::Source;
 /// Arrays by name.
 pub type Arrays = BTreeMap<String, Array>;
 
-/// What a file holds.
+/// What a file holds; see [`load`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Loaded {
@@ -56,6 +56,14 @@ pub enum Loaded {
 
 impl Loaded {
     /// The array of a file that holds one.
+    ///
+    /// ```
+    /// use pellucid::{Array, io::Loaded};
+    /// # fn main() -> pellucid::Result<()> {
+    /// assert_eq!(Loaded::Array(Array::from([7])).into_array()?.item::<i32>()?, 7);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Argument`] if the file holds arrays by name.
@@ -97,6 +105,20 @@ impl Loaded {
 
 /// Loads a `.npy`, `.npz` or `.safetensors` file. What it is, is read from its first bytes, not from its name.
 ///
+/// ```
+/// use pellucid::{Array, io};
+/// # fn main() -> pellucid::Result<()> {
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("x");
+/// let file = io::save(path, &Array::from([1.5f32]))?;
+/// match io::load(file)? {
+///     io::Loaded::Array(array) => assert_eq!(array.item::<f32>()?, 1.5),
+///     other => println!("{} arrays", other.into_arrays()?.len()),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::Format`] if it is none of these, or is damaged.
 #[track_caller]
@@ -108,10 +130,10 @@ pub fn load(path: impl AsRef<Path>) -> Result<Loaded> {
     file.take(9).read_to_end(&mut start).map_err(|error| source.io(error))?;
     let nothing = BTreeMap::new();
     if start.starts_with(npy_header::MAGIC) {
-        return npy::load_npy(path).map(Loaded::Array);
+        return load_npy(path).map(Loaded::Array);
     }
     if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
-        return npz::load_npz(path).map(|arrays| Loaded::Arrays { arrays, metadata: nothing });
+        return load_npz(path).map(|arrays| Loaded::Arrays { arrays, metadata: nothing });
     }
     if start.get(8) == Some(&b'{') {
         return load_safetensors(path).map(|(arrays, metadata)| Loaded::Arrays { arrays, metadata });

@@ -92,6 +92,15 @@ fn header(arrays: &[(String, &Array)], metadata: &BTreeMap<String, String>) -> R
 
 /// Loads the arrays of a `.safetensors` file by name, and the notes beside them.
 ///
+/// ```
+/// use pellucid::io;
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("none.safetensors");
+/// std::fs::write(&path, b"\x02\0\0\0\0\0\0\0{}").unwrap();
+/// let (arrays, metadata) = io::load_safetensors(&path).unwrap();
+/// assert!(arrays.is_empty() && metadata.is_empty());
+/// ```
+///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read; [`Error::Format`] if it is damaged or holds elements of a type that arrays
 /// do not have; [`Error::Memory`].

@@ -20,10 +20,12 @@ mod central;
 mod pool;
 mod report;
 mod system;
+mod work;
 
 pub(crate) use buffer::Buffer;
-pub(crate) use central::{Request, Working};
+pub(crate) use central::Request;
 pub use report::{LiveBuffer, MemoryReport, StreamMemory, report};
+pub(crate) use work::{Outstanding, Workforce, set_workforce, work_ended};
 
 use central::CENTRAL;
 pub(crate) use system::total_ram;

@@ -260,9 +260,20 @@ fn check_slice(name: &'static str, spec: &SliceSpec, shape: &Shape) -> Result<Sh
     if [spec.start.len(), spec.size.len(), spec.step.len()] != [ndim; 3] {
         return Err(Error::argument(name, format!("the slice must have {ndim} axes, as shape {shape} has")));
     }
+    let empty = spec.size.contains(&0);
     for axis in 0..ndim {
         let (start, size, step, len) = (spec.start[axis], spec.size[axis], spec.step[axis], shape[axis]);
-        if size == 0 {
+        if name == "slice_update" && step == 0 && size > 1 {
+            return Err(Error::argument(
+                name,
+                format!("the step of axis {axis} is 0: positions must differ"),
+            ));
+        }
+        if empty {
+            // Nothing is read; positions still must not reach beyond the ends.
+            if start > len {
+                return Err(Error::Index { function: name, index: start as i64, axis, size: len });
+            }
             continue;
         }
         let last = step.checked_mul((size - 1) as isize).and_then(|d| d.checked_add_unsigned(start));
@@ -292,7 +303,8 @@ fn as_strided(spec: &StridedSpec, (shape, dtype): Input) -> Result<(Shape, Dtype
         (low, high) = (low + reach.min(0), high + reach.max(0));
     }
     let count = shape.elements() as i128;
-    if spec.shape.elements() != 0 && (low < 0 || high >= count) {
+    let empty = spec.shape.elements() == 0;
+    if if empty { spec.offset as i128 > count } else { low < 0 || high >= count } {
         return Err(Error::argument(
             name,
             format!("reads elements {low} to {high}, but the input has {count}"),

@@ -49,6 +49,17 @@ impl Scalar {
         }
     }
 
+    /// A number's kind and bits: equal for the same value, NaN included.
+    pub(crate) fn bits(self) -> (u8, u64, u64) {
+        match self {
+            Scalar::Bool(v) => (0, u64::from(v), 0),
+            Scalar::Int(v) => (1, v as u64, 0),
+            Scalar::Uint(v) => (2, v, 0),
+            Scalar::Float(v) => (3, v.to_bits(), 0),
+            Scalar::Complex(re, im) => (4, re.to_bits(), im.to_bits()),
+        }
+    }
+
     /// The real value, rounded to `f64`.
     pub fn to_f64(self) -> f64 {
         match self {

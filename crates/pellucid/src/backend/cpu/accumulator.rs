@@ -47,13 +47,13 @@ pub(crate) trait Acc: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// `self` unless `other` is larger; NaN wins.
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        if self.less(other) | other.is_nan() & !self.is_nan() { other } else { self }
+        if self.less(other) | other.is_nan() { other } else { self }
     }
 
     /// `self` unless `other` is smaller; NaN wins.
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        if other.less(self) | other.is_nan() & !self.is_nan() { other } else { self }
+        if other.less(self) | other.is_nan() { other } else { self }
     }
 }
 

@@ -31,10 +31,9 @@ impl Exp for f32 {
             p = p * r + c;
         }
         let p = (p * (r * r) + r) + 1.0;
-        // 2ⁿ in two factors, since 2⁻¹⁵⁰ itself is not a float.
-        let n = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32;
-        let half = n >> 1;
-        p * power32(half) * power32(n - half)
+        // 2ⁿ as 2ⁿ⁺⁶⁴ · 2⁻⁶⁴, since 2⁻¹⁵⁰ itself is not a float. The last bits of `shifted` are n; the others leave.
+        let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add((127 + 64) << 23));
+        p * power * 5.421_010_9e-20
     }
     #[inline(always)]
     fn sub(self, other: f32) -> f32 {
@@ -54,11 +53,6 @@ impl Exp for f32 {
     }
 }
 
-#[inline(always)]
-fn power32(n: i32) -> f32 {
-    f32::from_bits((n.wrapping_add(127) as u32) << 23)
-}
-
 impl Exp for f64 {
     #[inline(always)]
     fn exp_negative(self) -> f64 {
@@ -75,9 +69,9 @@ impl Exp for f64 {
             * rr
             + 2.0;
         let e = 1.0 + 2.0 * (p / (q - p));
-        let n = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i64;
-        let half = n >> 1;
-        e * power64(half) * power64(n - half)
+        // As above, with 2ⁿ⁺⁵¹² · 2⁻⁵¹².
+        let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add((1023 + 512) << 52));
+        e * power * 7.458_340_731_200_207e-155
     }
     #[inline(always)]
     fn sub(self, other: f64) -> f64 {
@@ -95,11 +89,6 @@ impl Exp for f64 {
     fn is_infinite(self) -> bool {
         f64::is_infinite(self)
     }
-}
-
-#[inline(always)]
-fn power64(n: i64) -> f64 {
-    f64::from_bits((n.wrapping_add(1023) as u64) << 52)
 }
 
 impl Exp for Complex32 {
@@ -139,6 +128,7 @@ mod tests {
             assert!(error <= 2.0, "exp({x}) is {error} units off");
         }
         assert_eq!(0.0f32.exp_negative(), 1.0);
+        assert_eq!((-103.0f32).exp_negative(), 2f32.powi(-149));
         assert_eq!(f32::NEG_INFINITY.exp_negative(), 0.0);
         assert!(f32::NAN.exp_negative().is_nan());
     }

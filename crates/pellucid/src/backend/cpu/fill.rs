@@ -1,5 +1,7 @@
 //! Arrays made from numbers: one value everywhere, and evenly spaced values.
 
+use std::ops::Range;
+
 use half::{bf16, f16};
 use num_complex::Complex32;
 
@@ -49,9 +51,16 @@ pub(crate) fn full(value: Scalar, out: &mut Out) {
     let (n, size, out) = (out.elements(), out.dtype.size(), &*out);
     by_size!(size, T => parallel::ranges(n, 4096, size, |r| {
         // SAFETY: `r` is below the number of elements, and ranges are disjoint.
-        let part = unsafe { std::slice::from_raw_parts_mut(out.ptr().cast::<T>().add(r.start), r.len()) };
-        part.fill(bits as T);
+        unsafe { part::<T>(out, &r) }.fill(bits as T);
     }));
+}
+
+/// # Safety
+/// `r` must be below the number of elements, `T` of their size, and nobody else may hold these elements.
+#[allow(clippy::mut_from_ref, reason = "threads share the output and take disjoint ranges of it")]
+unsafe fn part<'a, T>(out: &'a Out, r: &Range<usize>) -> &'a mut [T] {
+    // SAFETY: passed on to the caller.
+    unsafe { std::slice::from_raw_parts_mut(out.ptr().cast::<T>().add(r.start), r.len()) }
 }
 
 /// Writes `start + i · step`.
@@ -64,9 +73,8 @@ pub(crate) fn arange(start: Scalar, step: Scalar, out: &mut Out) {
     parallel::ranges(n, 4096, size, |r| {
         macro_rules! write {
             ($T:ty, $f:expr) => {{
-                // SAFETY: `r` is below the number of elements of type `$T`, and ranges are disjoint.
-                let part =
-                    unsafe { std::slice::from_raw_parts_mut(out.ptr().cast::<$T>().add(r.start), r.len()) };
+                // SAFETY: `r` is below the number of elements, which are of type `$T`, and ranges are disjoint.
+                let part = unsafe { part::<$T>(out, &r) };
                 let f = $f;
                 for (i, d) in r.zip(part) {
                     *d = f(i);

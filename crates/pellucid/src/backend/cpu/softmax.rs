@@ -20,8 +20,9 @@ use crate::error::{Error, Result};
 /// Runs up to this many elements are kept in the cache between passes.
 const CACHED: usize = 1 << 15;
 
-/// Bytes of a tile of columns, in the second-level cache.
-const TILE: usize = 256 * 1024;
+/// Bytes of a tile of columns: in the second- or third-level cache, and wide enough that a row of it is several cache
+/// lines.
+const TILE: usize = 1024 * 1024;
 
 /// Softmax over `axes`; `out` has the shape and the inexact type of `x`. `precise` changes nothing here: 16-bit types
 /// compute in `f32` either way.

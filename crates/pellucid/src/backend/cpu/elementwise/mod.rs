@@ -123,7 +123,9 @@ fn execute(plan: &Plan, out: &Out, range: Range<usize>) {
             }
             for step in &plan.steps {
                 let dst = blocks[step.dst as usize];
-                let args = step.args.map(|a| blocks[a as usize].cast_const());
+                let [a, b, c] = step.args;
+                let block = |i: u32| blocks[i as usize].cast_const();
+                let args = [block(a), block(b), block(c)];
                 // SAFETY: `Plan::build` checked the types; every block holds `n` elements; no step writes what it reads.
                 unsafe { (step.kernel)(dst, args, n) };
             }

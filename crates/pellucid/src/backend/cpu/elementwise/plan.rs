@@ -131,7 +131,7 @@ impl Plan {
             Source::Direct { ptr, size }
         } else if layout.is_single() {
             // SAFETY: the output is not empty, so the input has an element.
-            let bits = by_size!(size, T => u64::from(unsafe { *ptr.cast::<T>() }));
+            let bits = by_size!(size, T => unsafe { *ptr.cast::<T>() } as u64);
             Source::Filled { bits, size, buffer }
         } else {
             Source::Gathered { ptr, size, layout, buffer }
@@ -172,6 +172,7 @@ impl Plan {
         }
     }
 
+    #[inline(always)]
     fn block_of(&self, arg: Arg) -> u32 {
         match arg {
             Arg::Input(i) => 1 + u32::from(i),
@@ -180,10 +181,24 @@ impl Plan {
         }
     }
 
+    /// Written out, because `map` over the array goes through memory in pieces that stall its copy.
+    #[inline(always)]
+    fn blocks_of(&self, instr: &Instr) -> [u32; 3] {
+        let [a, b, c] = instr.args;
+        [self.block_of(a), self.block_of(b), self.block_of(c)]
+    }
+
     fn add_instr(&mut self, instr: &Instr, parts: &Parts, last: bool, out: &Out) {
         self.widest = self.widest.max(instr.result.size());
+        if let (Parts { widen: None, main: Some(kernel), narrow: None }, false) = (parts, last) {
+            let args = self.blocks_of(instr);
+            let dst = self.buffer();
+            self.steps.push(Step { kernel: *kernel, dst, args });
+            self.results.push(dst);
+            return;
+        }
         let used = instr.args().len();
-        let mut args = instr.args.map(|a| self.block_of(a));
+        let mut args = self.blocks_of(instr);
         let calls = [parts.widen, parts.main, parts.narrow].iter().flatten().count();
         // Kernels never write what they read: a result that replaces an argument in place takes a way around.
         let in_place = last && calls == 1 && self.reads(&args[..used], out.ptr());
@@ -193,10 +208,10 @@ impl Plan {
             self.widest = self.widest.max(Dtype::Float32.size());
         }
         if let Some(kernel) = parts.widen {
-            for i in 0..used {
+            for (i, arg) in args[..used].iter_mut().enumerate() {
                 let to = if calls == 1 { dst } else { self.wide_buffer(i) };
-                self.steps.push(Step { kernel, dst: to, args: [args[i]; 3] });
-                args[i] = to;
+                self.steps.push(Step { kernel, dst: to, args: [*arg; 3] });
+                *arg = to;
             }
         }
         if let Some(kernel) = parts.main {

@@ -155,11 +155,6 @@ pub(super) fn fits<T>(job: &Job<T>) -> bool {
 
 /// Runs a job that [`fits`]; the rows of the result must not have gaps between their elements.
 pub(super) fn multiply<T: Tile>(function: &'static str, job: &Job<T>, one: T, split: bool) -> Result<()> {
-    // From inside the pool the several parallel steps follow each other without waking the caller in between.
-    if split { rayon::scope(|_| steps(function, job, one, split)) } else { steps(function, job, one, split) }
-}
-
-fn steps<T: Tile>(function: &'static str, job: &Job<T>, one: T, split: bool) -> Result<()> {
     let (m, n, k) = (job.size.m, job.size.n, job.size.k);
     let nr = T::NR;
     let per_line = size_of::<Line>() / size_of::<T>();

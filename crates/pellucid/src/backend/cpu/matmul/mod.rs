@@ -13,7 +13,7 @@ use num_complex::Complex32;
 
 use super::index::scratch;
 use super::strided::{Grid, PerAxis, Shared, copy_strided, row_major};
-use super::{In, Out};
+use super::{In, Out, parallel};
 use crate::array::{Dtype, Element};
 use crate::error::{Error, Result};
 use convert::{round, widen};
@@ -217,10 +217,8 @@ struct Job<T> {
 
 /// Runs the job for every position of the batch; strides are those of a, b and out.
 fn run<T: Real>(job: Job<T>, batch: &Grid<3>) -> Result<()> {
-    use rayon::prelude::*;
-
     let count = batch.elements();
-    let cores = rayon::current_num_threads();
+    let cores = parallel::cores();
     let at = |offsets: [isize; 3]| Job {
         a: job.a.offset(offsets[0]),
         b: job.b.offset(offsets[1]),
@@ -239,10 +237,9 @@ fn run<T: Real>(job: Job<T>, batch: &Grid<3>) -> Result<()> {
         }
         Ok(())
     } else {
-        let piece = count.div_ceil(cores * 4).max(1);
-        (0..count.div_ceil(piece)).into_par_iter().try_for_each(|i| {
-            let mut walk = batch.walk(i * piece);
-            for _ in i * piece..((i + 1) * piece).min(count) {
+        parallel::try_ranges(count, 1, work.max(parallel::SERIAL_BYTES), |range| {
+            let mut walk = batch.walk(range.start);
+            for _ in range {
                 at(walk.offsets).multiply(false)?;
                 walk.step();
             }
@@ -267,7 +264,9 @@ impl<T: Real> Job<T> {
         if let Some(result) = T::special(&self, parallel) {
             return result;
         }
-        let parallelism = if parallel { Parallelism::Rayon(0) } else { Parallelism::None };
+        if parallel {
+            return self.split();
+        }
         let read = beta != T::from_f64(0.0);
         // SAFETY: the matrices are `m × k`, `k × n` and `m × n` elements of memory that the inputs and the output
         // stand for; each job writes its own part of the output.
@@ -291,10 +290,35 @@ impl<T: Real> Job<T> {
                 false,
                 false,
                 false,
-                parallelism,
+                Parallelism::None,
             );
         }
         Ok(())
+    }
+
+    /// Splits the longer side of the result between the cores, a band each.
+    fn split(self) -> Result<()> {
+        let Job { size, a, b, out, .. } = self;
+        let by_rows = size.m >= size.n;
+        let length = if by_rows { size.m } else { size.n };
+        // Whole tiles of the product's inner loops.
+        let band = length.div_ceil(parallel::cores()).next_multiple_of(16);
+        let failure = std::sync::OnceLock::new();
+        parallel::pieces(length, band, &|_, range| {
+            let (first, many) = (range.start as isize, range.len());
+            let part = if by_rows {
+                let size = Size { m: many, ..size };
+                Job { size, a: a.offset(first * a.row), out: out.offset(first * out.row), ..self }
+            } else {
+                let size = Size { n: many, ..size };
+                Job { size, b: b.offset(first * b.col), out: out.offset(first * out.col), ..self }
+            };
+            if let Err(error) = part.multiply(false) {
+                // A second error says nothing more than the first.
+                let _ = failure.set(error);
+            }
+        });
+        failure.into_inner().map_or(Ok(()), Err)
     }
 }
 

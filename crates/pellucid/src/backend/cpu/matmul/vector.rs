@@ -94,7 +94,7 @@ pub(super) fn multiply<T: Dot>(
     }
 
     // Columns are neighbours: all sums of a band of rows grow together.
-    let band = ROWS.min(m.div_ceil(rayon::current_num_threads()).next_multiple_of(32));
+    let band = ROWS.min(m.div_ceil(parallel::cores()).next_multiple_of(32));
     each(m.div_ceil(band), k * band * size_of::<T>(), &|bands| {
         let mut sums = [T::default(); ROWS];
         for i in bands {

@@ -60,6 +60,49 @@ pub(super) fn columns<A: Acc, O: Combine<A>>(x: &In, mut layout: Layout, out: &m
     Ok(())
 }
 
+/// True for a tall matrix of few columns without gaps.
+pub(super) fn is_thin(layout: &Layout) -> bool {
+    match (layout.kept.as_slice(), layout.reduced.as_slice()) {
+        ([kept], [reduced]) => {
+            kept.x == 1 && reduced.x == kept.size as isize && kept.size < THIN && reduced.size > 4 * THIN
+        }
+        _ => false,
+    }
+}
+
+/// Columns below this are too few to fill a vector.
+const THIN: usize = 128;
+
+/// Sees several rows of a tall matrix as one long row, reduces the long rows, and then the rows of that one.
+pub(super) fn thin<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, out: &mut Out) -> Result<()> {
+    let (width, rows) = (layout.kept[0].size, layout.reduced[0].size);
+    let together = (4 * THIN).div_ceil(width);
+    let (long, rest) = (rows / together, rows % together);
+    let size = x.dtype.size();
+    let mut totals = vec![A::ZERO; (together + rest) * width];
+    let (head, tail) = totals.split_at_mut(together * width);
+    // SAFETY: the matrix has no gaps, so long rows and what is left of them lie in it.
+    unsafe {
+        let start = x.ptr().offset(layout.base * size as isize);
+        let shape = [long, together * width];
+        let strides = [shape[1] as isize, 1];
+        let matrix = In::new(start, x.dtype, &shape, &strides);
+        let row = [shape[1]];
+        let mut head = Out::new(head.as_mut_ptr().cast(), A::DTYPE, &row);
+        columns::<A, O>(&matrix, Layout::reduction(&matrix, &[0]), &mut head)?;
+        A::read(x.dtype, start.add(long * shape[1] * size), 1, tail);
+    }
+    combine_rows::<A, O>(&mut totals, width);
+    let totals = &mut totals[..width];
+    // A single row of a logical reduction may still hold any number.
+    for total in totals.iter_mut() {
+        *total = O::combine(O::identity(out.dtype), *total);
+    }
+    // SAFETY: the output is one row of this width.
+    unsafe { A::write(out.dtype, out.ptr(), layout.kept[0].out, totals) };
+    Ok(())
+}
+
 /// Rows of `width` combined into the first one: pairs, then pairs of pairs.
 fn combine_rows<A: Acc, O: Combine<A>>(rows: &mut [A], width: usize) {
     let count = rows.len() / width;

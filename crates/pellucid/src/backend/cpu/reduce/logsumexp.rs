@@ -8,22 +8,25 @@ use super::super::layout::{BLOCK, Layout, Shared, count, gather, offset};
 use super::super::parallel;
 use super::super::simd::{Kernel, dispatch};
 use super::super::tensor::{In, Out};
-use super::fold::{Max, fold};
+use super::fold::{Max, accumulate, fold};
 use crate::array::Dtype;
 use crate::error::Result;
 
-/// Reduces each output's elements block by block. There is no variant for columns: the exponentials cost more than
-/// gathering them.
+/// Reduces each output's elements block by block, or neighbouring outputs side by side.
 pub(super) fn logsumexp(x: &In, layout: Layout, out: &mut Out) -> Result<()> {
     match x.dtype {
-        Dtype::Float64 => run::<f64>(x, &layout, out),
-        Dtype::Complex64 => run::<Complex32>(x, &layout, out),
-        _ => run::<f32>(x, &layout, out),
+        Dtype::Float64 => run::<f64>(x, layout, out),
+        Dtype::Complex64 => run::<Complex32>(x, layout, out),
+        _ => run::<f32>(x, layout, out),
     }
     Ok(())
 }
 
-fn run<A: Exp>(x: &In, layout: &Layout, out: &mut Out) {
+fn run<A: Exp>(x: &In, layout: Layout, out: &mut Out) {
+    if layout.prefers_rows() { rows::<A>(x, &layout, out) } else { columns::<A>(x, layout, out) }
+}
+
+fn rows<A: Exp>(x: &In, layout: &Layout, out: &mut Out) {
     let (outputs, elements) = (count(&layout.kept), count(&layout.reduced));
     let blocks = elements.div_ceil(BLOCK).max(1);
     let empty = ExpSum { max: A::lowest(x.dtype), sum: A::ZERO };
@@ -50,6 +53,84 @@ fn run<A: Exp>(x: &In, layout: &Layout, out: &mut Out) {
         // SAFETY: `to` is a position of the output.
         unsafe {
             A::write(out.dtype, out.ptr().offset(to * out.dtype.size() as isize), 1, &[total.log()]);
+        }
+    }
+}
+
+/// A few rows at a time, in the cache: first their maxima, then their exponentials.
+fn columns<A: Exp>(x: &In, mut layout: Layout, out: &Out) {
+    const WIDTH: usize = 256;
+    const ROWS: usize = 32;
+    let vector = layout.take_vector_axis();
+    let (outer, rows) = (count(&layout.kept), count(&layout.reduced));
+    let blocks = vector.size.div_ceil(WIDTH);
+    let (size, out_size) = (x.dtype.size() as isize, out.dtype.size() as isize);
+    let layout = &layout;
+    parallel::ranges(outer * blocks, 1, rows * vector.size.min(WIDTH) * 4 * size as usize, |range| {
+        let mut tile = [[A::ZERO; WIDTH]; ROWS];
+        let (mut max, mut next, mut sum) = ([A::ZERO; WIDTH], [A::ZERO; WIDTH], [A::ZERO; WIDTH]);
+        for i in range {
+            let (from, to) = offset(&layout.kept, i / blocks);
+            let start = i % blocks * WIDTH;
+            let width = WIDTH.min(vector.size - start);
+            let (max, next, sum) = (&mut max[..width], &mut next[..width], &mut sum[..width]);
+            max.fill(A::lowest(A::DTYPE));
+            sum.fill(A::ZERO);
+            for first in (0..rows).step_by(ROWS) {
+                let tile = &mut tile[..ROWS.min(rows - first)];
+                next.copy_from_slice(max);
+                for (row, values) in tile.iter_mut().enumerate() {
+                    let place = layout.base
+                        + from
+                        + offset(&layout.reduced, first + row).0
+                        + start as isize * vector.x;
+                    // SAFETY: positions of the input.
+                    unsafe { A::read(x.dtype, x.ptr().offset(place * size), vector.x, &mut values[..width]) };
+                    accumulate::<A, Max>(next, &values[..width]);
+                }
+                dispatch(AddRows { tile, max, next, sum });
+            }
+            for (max, &sum) in max.iter_mut().zip(&*sum) {
+                *max = ExpSum { max: *max, sum }.log();
+            }
+            // SAFETY: positions of the output, in columns that belong to this range alone.
+            unsafe {
+                A::write(
+                    out.dtype,
+                    out.ptr().offset((to + start as isize * vector.out) * out_size),
+                    vector.out,
+                    max,
+                )
+            };
+        }
+    });
+}
+
+/// Brings sums from one maximum to the next and adds the exponentials of some rows.
+struct AddRows<'a, A, const WIDTH: usize> {
+    tile: &'a [[A; WIDTH]],
+    max: &'a mut [A],
+    next: &'a [A],
+    sum: &'a mut [A],
+}
+
+impl<A: Exp, const WIDTH: usize> Kernel for AddRows<'_, A, WIDTH> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let AddRows { tile, max, next, sum } = self;
+        for ((max, &next), sum) in max.iter_mut().zip(next).zip(&mut *sum) {
+            // With an infinite maximum the result is that maximum, and the sum only has to stay harmless.
+            let shift = if next.is_infinite() { A::ZERO } else { next };
+            *sum = sum.mul(max.sub(shift).exp_negative());
+            *max = next;
+        }
+        for row in tile {
+            for ((&value, &max), sum) in row.iter().zip(&*max).zip(&mut *sum) {
+                let shift = if max.is_infinite() { A::ZERO } else { max };
+                *sum = sum.add(value.sub(shift).exp_negative());
+            }
         }
     }
 }

@@ -50,7 +50,9 @@ pub(crate) fn reduce(op: ReduceOp, x: &In, axes: &[usize], out: &mut Out) -> Res
 }
 
 fn run<A: super::accumulator::Acc, O: Combine<A>>(x: &In, layout: Layout, out: &mut Out) -> Result<()> {
-    if layout.prefers_rows() {
+    if columns::is_thin(&layout) {
+        columns::thin::<A, O>(x, &layout, out)
+    } else if layout.prefers_rows() {
         rows::rows::<A, O>(x, &layout, out)
     } else {
         columns::columns::<A, O>(x, layout, out)

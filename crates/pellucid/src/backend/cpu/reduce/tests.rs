@@ -168,6 +168,42 @@ fn a_long_float_sum_keeps_its_precision_in_rows_and_in_columns() {
 }
 
 #[test]
+fn tall_matrices_of_few_columns_reduce_long_rows_and_what_is_left_of_them() {
+    for (rows, columns) in [(513, 1), (1000, 3), (5003, 7), (600, 127), (70_001, 2)] {
+        for dtype in [Dtype::Bool, Dtype::Int8, Dtype::Float32, Dtype::Int64] {
+            let x = Tensor::counting(dtype, &[rows, columns]);
+            for x in [x.clone(), x.flipped(0)] {
+                for op in [ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min, ReduceOp::All, ReduceOp::Any] {
+                    let what = format!("{op:?} {dtype} {rows} {columns}");
+                    assert_eq!(run(op, &x, &[0]).values(), naive(op, &x, &[0]), "{what}");
+                }
+            }
+        }
+    }
+    let ones = Tensor::new(Dtype::Float32, &[1024, 4], (0..4096).map(|_| 2.5));
+    assert_eq!(run(ReduceOp::All, &ones, &[0]).values(), [1.0; 4]);
+}
+
+#[test]
+fn columns_with_infinities_and_nan_decide_logsumexp_for_themselves() {
+    let inf = f64::INFINITY;
+    let (rows, columns) = (100, 40);
+    let at = |i: usize| match (i / columns, i % columns) {
+        (50, 0) | (51, 0) => inf,
+        (_, 1) => -inf,
+        (99, 2) => f64::NAN,
+        (r, 3) if r < 60 => -inf,
+        _ => 1.0,
+    };
+    let x = Tensor::new(Dtype::Float32, &[rows, columns], (0..rows * columns).map(at));
+    let got = run(ReduceOp::Logsumexp, &x, &[0]).values();
+    assert_eq!(got[..2], [inf, -inf]);
+    assert!(got[2].is_nan());
+    assert!((got[3] - (1.0 + 40f64.ln())).abs() < 1e-6);
+    assert!((got[4] - (1.0 + 100f64.ln())).abs() < 1e-6);
+}
+
+#[test]
 fn a_float_sum_does_not_depend_on_the_number_of_threads() {
     let x = Tensor::new(
         Dtype::Float32,
@@ -176,8 +212,7 @@ fn a_float_sum_does_not_depend_on_the_number_of_threads() {
     );
     for axes in [&[0][..], &[1], &[0, 1]] {
         let sums = [1, 2, 5].map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| run(ReduceOp::Sum, &x, axes).values())
+            crate::backend::cpu::parallel::with_cores(threads, || run(ReduceOp::Sum, &x, axes).values())
         });
         assert_eq!(sums[0], sums[1], "{axes:?}");
         assert_eq!(sums[0], sums[2], "{axes:?}");

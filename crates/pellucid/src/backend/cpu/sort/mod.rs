@@ -113,32 +113,59 @@ impl Job<'_> {
         let group = |group: usize, items: &mut [I], spare: &mut [I], cores: usize| {
             let first = group * together;
             let width = together.min(runs - first);
-            let mut places = [(0, 0); TOGETHER];
+            let (mut places, mut sorted) = ([(0, 0); TOGETHER], [&[][..]; TOGETHER]);
             for (k, place) in places[..width].iter_mut().enumerate() {
                 *place = offset(kept, first + k);
             }
-            let places = &places[..width];
             // SAFETY: positions of the input; and of the output, in runs that belong to this group alone.
-            unsafe {
-                radix::fill(&mut items[..n * width], n, cores, |i, k| {
-                    encode(*x.at(places[k].0 + i as isize * along.x), i as u32)
-                });
-                for (k, place) in places.iter().enumerate() {
-                    let sorted =
-                        radix::sort(&mut items[k * n..(k + 1) * n], &mut spare[..n], bits.clone(), cores);
-                    radix::drain(sorted, cores, |i, item| {
-                        *out.at(place.1 + i as isize * along.out) = decode(item);
-                    });
+            let (read, write) = unsafe {
+                (
+                    |place: isize, i: usize| encode(*x.at(place + i as isize * along.x), i as u32),
+                    |place: isize, i: usize, item: I| *out.at(place + i as isize * along.out) = decode(item),
+                )
+            };
+            if width == 1 {
+                let (from, to) = places[0];
+                // The same loop with a stride that the compiler knows: it becomes vector instructions.
+                match along.x {
+                    // SAFETY: as above.
+                    1 => radix::fill(&mut items[..n], cores, |i| unsafe {
+                        encode(*x.at(from + i as isize), i as u32)
+                    }),
+                    _ => radix::fill(&mut items[..n], cores, |i| read(from, i)),
+                }
+                let sorted = radix::sort(&mut items[..n], &mut spare[..n], bits.clone(), cores);
+                match along.out {
+                    // SAFETY: as above.
+                    1 => radix::drain(sorted, cores, |i, item| unsafe {
+                        *out.at(to + i as isize) = decode(item)
+                    }),
+                    _ => radix::drain(sorted, cores, |i, item| write(to, i, item)),
+                }
+                return;
+            }
+            for i in 0..n {
+                for k in 0..width {
+                    items[k * n + i] = read(places[k].0, i);
+                }
+            }
+            let halves = items.chunks_mut(n).zip(spare.chunks_mut(n));
+            for (sorted, (items, spare)) in sorted[..width].iter_mut().zip(halves) {
+                *sorted = radix::sort(items, spare, bits.clone(), cores);
+            }
+            for i in 0..n {
+                for k in 0..width {
+                    write(places[k].1, i, sorted[k][i]);
                 }
             }
         };
-        let cores = if runs > 1 && n * runs < radix::PARALLEL * 4 || groups >= rayon::current_num_threads() {
+        let cores = if runs > 1 && n * runs < radix::PARALLEL * 4 || groups >= parallel::cores() {
             1
         } else {
-            rayon::current_num_threads()
+            parallel::cores()
         };
         if cores > 1 {
-            let (mut items, mut spare) = (self.scratch(n * together)?, self.scratch(n)?);
+            let (mut items, mut spare) = (self.scratch(n * together)?, self.scratch(n * together)?);
             for i in 0..groups {
                 group(i, &mut items, &mut spare, cores);
             }
@@ -146,7 +173,7 @@ impl Job<'_> {
         }
         // Sorting costs as much as moving each element through memory many times.
         parallel::try_ranges(groups, 1, n * together * size_of::<I>() * 16, |range| {
-            let (mut items, mut spare) = (self.scratch(n * together)?, self.scratch(n)?);
+            let (mut items, mut spare) = (self.scratch(n * together)?, self.scratch(n * together)?);
             for i in range {
                 group(i, &mut items, &mut spare, 1);
             }
@@ -155,15 +182,24 @@ impl Job<'_> {
     }
 
     fn scratch<I: Item>(&self, len: usize) -> Result<Vec<I>> {
-        let mut buffer = Vec::new();
-        buffer.try_reserve_exact(len).map_err(|e| Error::Memory {
+        let failed = || Error::Memory {
             function: self.function,
             device: Device::cpu(),
-            requested: (len * size_of::<I>()) as u64,
-            message: format!("no room for the keys of {len} elements: {e}"),
-        })?;
-        buffer.resize(len, I::default());
-        Ok(buffer)
+            requested: (len as u64).saturating_mul(size_of::<I>() as u64),
+            message: format!("no room for the keys of {len} elements"),
+        };
+        let layout = std::alloc::Layout::array::<I>(len).map_err(|_| failed())?;
+        if layout.size() == 0 {
+            return Ok(Vec::new());
+        }
+        // Zeroed by the system, page by page when first used, instead of by one core in a loop.
+        // SAFETY: the size is not zero.
+        let ptr = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<I>();
+        if ptr.is_null() {
+            return Err(failed());
+        }
+        // SAFETY: allocated just so, and zero is a value of every unsigned integer.
+        Ok(unsafe { Vec::from_raw_parts(ptr, len, len) })
     }
 }
 

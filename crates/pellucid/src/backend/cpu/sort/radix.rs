@@ -5,9 +5,8 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::super::layout::Shared;
+use super::super::parallel;
 
 /// Runs shorter than this compare: counting digits does not pay.
 const COMPARE: usize = 256;
@@ -38,44 +37,30 @@ macro_rules! item {
 
 item!(u8, u16, u32, u64, u128);
 
-/// The pieces of `0..n` for this many cores.
-fn pieces(n: usize, cores: usize) -> impl IndexedParallelIterator<Item = (usize, Range<usize>)> {
-    let piece = n.div_ceil(cores).max(1);
-    (0..n.div_ceil(piece)).into_par_iter().map(move |i| (i, i * piece..((i + 1) * piece).min(n)))
+/// Calls `body` with the number and the range of each core's piece of `0..n`.
+fn pieces(n: usize, cores: usize, body: &(dyn Fn(usize, Range<usize>) + Sync)) {
+    if cores == 1 || n < PARALLEL { body(0, 0..n) } else { parallel::pieces(n, n.div_ceil(cores), body) }
 }
 
-/// Fills several runs of `n` items, one after the other in `items`, with `item(position, run)`.
-pub(super) fn fill<I: Item>(
-    items: &mut [I],
-    n: usize,
-    cores: usize,
-    item: impl Fn(usize, usize) -> I + Sync,
-) {
-    let runs = items.len() / n.max(1);
-    let shared = Shared::new(items);
-    let part = |range: Range<usize>| {
-        for i in range {
-            for k in 0..runs {
-                // SAFETY: positions of `items`; ranges do not overlap.
-                unsafe { *shared.at((k * n + i) as isize) = item(i, k) };
-            }
+/// Fills `items` with `item(position)` of every position.
+pub(super) fn fill<I: Item>(items: &mut [I], cores: usize, item: impl Fn(usize) -> I + Sync) {
+    let (shared, n) = (Shared::new(items), items.len());
+    pieces(n, cores, &|_, range| {
+        // SAFETY: ranges do not overlap.
+        let items = unsafe { shared.slice(range.start, range.len()) };
+        for (place, i) in items.iter_mut().zip(range) {
+            *place = item(i);
         }
-    };
-    if cores == 1 || n < PARALLEL { part(0..n) } else { pieces(n, cores).for_each(|(_, range)| part(range)) }
+    });
 }
 
 /// Calls `take` with every position and item.
 pub(super) fn drain<I: Item>(items: &[I], cores: usize, take: impl Fn(usize, I) + Sync) {
-    let part = |range: Range<usize>| {
-        for i in range {
-            take(i, items[i]);
+    pieces(items.len(), cores, &|_, range| {
+        for (i, &item) in range.clone().zip(&items[range]) {
+            take(i, item);
         }
-    };
-    if cores == 1 || items.len() < PARALLEL {
-        part(0..items.len())
-    } else {
-        pieces(items.len(), cores).for_each(|(_, range)| part(range))
-    }
+    });
 }
 
 /// Sorts by the given bits; bits below them must ascend already or be the same, bits above them must be zero. The
@@ -90,7 +75,6 @@ pub(super) fn sort<'a, I: Item>(
         items.sort_unstable();
         return items;
     }
-    let cores = if items.len() < PARALLEL { 1 } else { cores };
     let (mut from, mut to) = (items, spare);
     for shift in bits.step_by(DIGIT as usize) {
         if pass(from, to, shift, cores) {
@@ -106,25 +90,23 @@ type Counts = [u32; BUCKETS];
 /// the same.
 fn pass<I: Item>(from: &[I], to: &mut [I], shift: u32, cores: usize) -> bool {
     let n = from.len();
-    if cores == 1 {
-        let mut places = count(from, shift);
-        if !start_places(std::slice::from_mut(&mut places), n) {
-            return false;
-        }
-        // SAFETY: places start where each digit's items belong, and there are as many as were counted.
-        unsafe { scatter(from, Shared::new(to), shift, &mut places) };
-        return true;
-    }
-    let mut places = vec![[0; BUCKETS]; cores];
-    pieces(n, cores).zip(&mut places).for_each(|((_, range), counts)| *counts = count(&from[range], shift));
-    if !start_places(&mut places, n) {
+    let mut counts = [[0; BUCKETS]; 1];
+    let mut more;
+    let places = if cores == 1 {
+        &mut counts[..]
+    } else {
+        more = vec![[0; BUCKETS]; cores];
+        &mut more[..]
+    };
+    let (shared, to) = (Shared::new(places), Shared::new(to));
+    // SAFETY: each piece has counters of its own.
+    pieces(n, cores, &|i, range| unsafe { *shared.at(i as isize) = count(&from[range], shift) });
+    if !start_places(places, n) {
         return false;
     }
-    let to = Shared::new(to);
-    // SAFETY: as above, and pieces have places of their own.
-    pieces(n, cores).zip(&mut places).for_each(|((_, range), places)| unsafe {
-        scatter(&from[range], to, shift, places);
-    });
+    let shared = Shared::new(places);
+    // SAFETY: places start where each piece's items of each digit belong, and there are as many as were counted.
+    pieces(n, cores, &|i, range| unsafe { scatter(&from[range], to, shift, &mut *shared.at(i as isize)) });
     true
 }
 
