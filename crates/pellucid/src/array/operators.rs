@@ -1,4 +1,5 @@
 //! Operators on arrays and numbers. They panic where the named functions return an error, with the same message.
+//! Comparisons are named functions: `ops::less(&a, &b)`.
 
 use std::ops::{
     Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul,
@@ -23,9 +24,10 @@ fn or_panic(result: Result<Array>) -> Array {
 macro_rules! operators {
     ($($op:ident $method:ident $assign:ident $assign_method:ident $function:ident;)*) => {
         $(
-            operators!(@pair $op $method $function; [] (Array, Array) (&Array, Array) (Array, &Array) (&Array, &Array));
-            operators!(@number $op $method $function; bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64,
-                Complex32);
+            // Generic in the right side, so that the type of `&a + 1` is known before that of the `1`.
+            operators!(@any $op $method $function Array);
+            operators!(@any $op $method $function &Array);
+            operators!(@number $op $method $function; bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex32);
 
             impl<'b, B: Into<Operand<'b>>> $assign<B> for Array {
                 #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
@@ -39,8 +41,28 @@ macro_rules! operators {
             }
         )*
     };
-    (@pair $op:ident $method:ident $function:ident; [] $(($left:ty, $right:ty))*) => {
-        $(impl $op<$right> for $left {
+    (@any $op:ident $method:ident $function:ident $left:ty) => {
+        impl<'b, B: Into<Operand<'b>>> $op<B> for $left {
+            type Output = Array;
+
+            #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
+            ///
+            /// # Panics
+            /// Where the function returns an error.
+            #[track_caller]
+            fn $method(self, other: B) -> Array {
+                or_panic(ops::$function(self, other))
+            }
+        }
+    };
+    (@number $op:ident $method:ident $function:ident; $($number:ident)*) => {
+        $(
+            operators!(@left $op $method $function $number Array);
+            operators!(@left $op $method $function $number &Array);
+        )*
+    };
+    (@left $op:ident $method:ident $function:ident $left:ident $right:ty) => {
+        impl $op<$right> for $left {
             type Output = Array;
 
             #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
@@ -51,11 +73,7 @@ macro_rules! operators {
             fn $method(self, other: $right) -> Array {
                 or_panic(ops::$function(self, other))
             }
-        })*
-    };
-    (@number $op:ident $method:ident $function:ident; $($number:ty),*) => {
-        $(operators!(@pair $op $method $function; [] (Array, $number) (&Array, $number) ($number, Array)
-            ($number, &Array));)*
+        }
     };
 }
 

@@ -154,7 +154,7 @@ pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: i64) -> Result<Vec<Array>> 
     let mut parts = Vec::new();
     match cuts.into() {
         Cuts::Sections(n) => {
-            if n == 0 || size % n != 0 {
+            if n == 0 || !size.is_multiple_of(n) {
                 let message = format!("axis {axis} of size {size} cannot be divided into {n} equal parts");
                 return Err(Error::argument("split", message));
             }

@@ -3,7 +3,7 @@
 use super::elementwise::{not_equal, subtract};
 use super::{along, apply, cast, slice_axis};
 use crate::array::{Array, Dtype, resolve_axis};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::op::{Op, ScanOp};
 
 #[track_caller]
@@ -21,7 +21,7 @@ macro_rules! scans {
         /// its own position unless `inclusive`.
         ///
         /// # Errors
-        /// [`Error::Axis`](crate::Error::Axis) if the axis does not exist.
+        /// [`Error::Axis`] if the axis does not exist.
         #[track_caller]
         pub fn $name(a: &Array, axis: impl Into<Option<i64>>, reverse: bool, inclusive: bool) -> Result<Array> {
             scan(ScanOp::$op, &$prepare(a)?, axis.into(), reverse, inclusive)
@@ -53,6 +53,9 @@ fn inexact(a: &Array) -> Result<Array> {
     cast(a, a.dtype().to_inexact())
 }
 
+/// Each time is an operation of its own; more than this is a mistake.
+const MOST_DIFFERENCES: usize = 1 << 20;
+
 /// Differences between neighbours along an axis, taken `n` times. For bool, whether they differ.
 ///
 /// ```
@@ -64,16 +67,18 @@ fn inexact(a: &Array) -> Result<Array> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Axis`](crate::Error::Axis) if the axis does not exist.
+/// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if `n` is more than a million.
 #[track_caller]
 pub fn diff(a: &Array, n: usize, axis: i64) -> Result<Array> {
     let axis = resolve_axis("diff", axis, a.ndim())?;
+    let n = n.min(a.shape()[axis]);
+    if n > MOST_DIFFERENCES {
+        let message = format!("n is {n}; differences can be taken {MOST_DIFFERENCES} times at most");
+        return Err(Error::argument("diff", message));
+    }
     let mut result = a.clone();
     for _ in 0..n {
         let len = result.shape()[axis];
-        if len == 0 {
-            break;
-        }
         let later = slice_axis(&result, axis, usize::from(len > 1), len - 1, 1)?;
         let earlier = slice_axis(&result, axis, 0, len - 1, 1)?;
         let bool = result.dtype() == Dtype::Bool;

@@ -17,5 +17,8 @@
 mod distributions;
 mod keys;
 
+#[cfg(test)]
+mod tests;
+
 pub use distributions::*;
 pub use keys::{bits, key, seed, split};
