@@ -150,6 +150,11 @@ impl Array {
         matches!(*self.0.state.lock(), State::Ready(_))
     }
 
+    /// True if nothing has been done for it yet.
+    pub(crate) fn is_lazy(&self) -> bool {
+        matches!(*self.0.state.lock(), State::Lazy(_))
+    }
+
     /// Computes the elements and waits for them.
     ///
     /// # Errors
