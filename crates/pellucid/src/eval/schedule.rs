@@ -11,7 +11,6 @@ use parking_lot::{Condvar, Mutex};
 
 use super::{Batch, plan, run};
 use crate::array::Array;
-use crate::memory::Working;
 use crate::stream::Stream;
 
 /// Plans what `arrays` need and puts it on the streams. A caller that will wait runs the first array's stream itself.
@@ -57,7 +56,6 @@ pub(super) fn drive_until(batch: &Batch) {
 
 /// Runs a stream this thread has taken.
 fn drive(stream: Stream, until: Option<&Batch>) {
-    let _working = Working::start();
     loop {
         let next = {
             let mut queue = stream.core().queue.lock();
