@@ -8,6 +8,7 @@ mod error;
 mod eval;
 pub mod io;
 pub mod memory;
+pub mod metal;
 mod observe;
 pub mod op;
 pub mod ops;
