@@ -47,7 +47,7 @@ mod work;
 
 pub(crate) use buffer::Buffer;
 pub use report::{DeviceMemory, LiveBuffer, MemoryReport, StreamMemory, report};
-#[allow(unused_imports, reason = "for callers that know the array or the device")]
+
 pub(crate) use request::{Demand, Request};
 #[allow(unused_imports, reason = "for GPU backends")]
 pub(crate) use system::{Memory, Provider, total_ram};
