@@ -1,6 +1,7 @@
 //! The allocator on small systems of its own, so that every figure is known and no test sees another's memory.
 
 mod devices;
+mod events;
 mod figures;
 mod speed;
 mod waiting;

@@ -74,5 +74,5 @@ fn allocating_from_a_warm_cache_and_freeing() {
         (allocating, freeing)
     });
     println!("{:>10} {:>8} {allocate:>14.0} {free:>12.0}", "200 sizes", 200);
-    println!("an entry has {} bytes", size_of::<super::super::registry::Entry>());
+    println!("an entry has {} bytes", size_of::<Entry>());
 }
