@@ -317,7 +317,6 @@ fn training_below_the_working_set_fails_with_a_memory_error_and_works_again_afte
 }
 
 #[test]
-#[ignore = "needs the scheduler to implement memory::Workforce"]
 fn an_allocation_waits_for_memory_that_running_work_will_free() {
     let test = alone();
     set_memory_limit(report().system_bytes + 3 * MIB, false);
@@ -340,7 +339,6 @@ fn an_allocation_waits_for_memory_that_running_work_will_free() {
 }
 
 #[test]
-#[ignore = "needs the scheduler to implement memory::Workforce"]
 fn streams_that_need_more_than_fits_together_take_turns() {
     let test = alone();
     set_memory_limit(report().system_bytes + 3 * MIB, false);
