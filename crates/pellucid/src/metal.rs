@@ -1,7 +1,7 @@
 //! The names of MLX's `metal` module, each one line onto the real thing. They work on every machine; only
 //! [`is_available`] and [`device_info`] are about Metal itself.
 //!
-//! ```
+//! ```standalone_crate
 //! use pellucid::{memory, metal};
 //! let previous = metal::set_cache_limit(0);
 //! assert_eq!(metal::get_cache_memory(), memory::get_cache_memory());
@@ -37,7 +37,7 @@ pub fn device_info() -> Result<DeviceInfo> {
 
 /// [`memory::get_active_memory`] under MLX's older name.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{memory, metal};
 /// assert_eq!(metal::get_active_memory(), memory::get_active_memory());
 /// ```
@@ -47,7 +47,7 @@ pub fn get_active_memory() -> u64 {
 
 /// [`memory::get_peak_memory`] under MLX's older name.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{memory, metal};
 /// assert_eq!(metal::get_peak_memory(), memory::get_peak_memory());
 /// ```
@@ -57,7 +57,7 @@ pub fn get_peak_memory() -> u64 {
 
 /// [`memory::reset_peak_memory`] under MLX's older name.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::metal;
 /// metal::reset_peak_memory();
 /// assert_eq!(metal::get_peak_memory(), metal::get_active_memory());
@@ -68,7 +68,7 @@ pub fn reset_peak_memory() {
 
 /// [`memory::get_cache_memory`] under MLX's older name.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{memory, metal};
 /// assert_eq!(metal::get_cache_memory(), memory::get_cache_memory());
 /// ```
@@ -78,7 +78,7 @@ pub fn get_cache_memory() -> u64 {
 
 /// [`memory::get_memory_limit`] under MLX's older name.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{memory, metal};
 /// assert_eq!(metal::get_memory_limit(), memory::get_memory_limit());
 /// ```
@@ -88,7 +88,7 @@ pub fn get_memory_limit() -> u64 {
 
 /// [`memory::set_memory_limit`] under MLX's older name.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{memory, metal};
 /// let previous = metal::set_memory_limit(1 << 30, true);
 /// assert_eq!(memory::set_memory_limit(previous, false), 1 << 30);
@@ -99,7 +99,7 @@ pub fn set_memory_limit(limit: u64, relaxed: bool) -> u64 {
 
 /// [`memory::set_cache_limit`] under MLX's older name.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{memory, metal};
 /// let previous = metal::set_cache_limit(1 << 20);
 /// assert_eq!(memory::set_cache_limit(previous), 1 << 20);
@@ -110,7 +110,7 @@ pub fn set_cache_limit(limit: u64) -> u64 {
 
 /// [`memory::clear_cache`] under MLX's older name.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::metal;
 /// metal::clear_cache();
 /// assert_eq!(metal::get_cache_memory(), 0);
