@@ -83,7 +83,7 @@ fn run_check(name: &str, check: &Value, arrays: &[&str], layout: Layout) -> Resu
     }
     for (result, expected) in results.iter().zip(expected) {
         let expected = parse(expected.as_str().unwrap());
-        compare(name, function, &inputs, result, &expected)?;
+        compare(function, result, &expected)?;
     }
     Ok(())
 }
