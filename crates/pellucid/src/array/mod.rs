@@ -52,10 +52,18 @@ impl Array {
     #[track_caller]
     pub(crate) fn from_op(op: Op, inputs: impl Into<Inputs>) -> Result<Array> {
         let (site, stream, inputs) = (CallSite::here(), current_stream()?, inputs.into());
-        let specs: smallvec::SmallVec<[(&Shape, Dtype); 3]> =
-            inputs.iter().map(|a| (&a.0.shape, a.0.dtype)).collect();
-        let spec = op.infer(&specs)?;
-        drop(specs);
+        fn spec_of(a: &Array) -> (&Shape, Dtype) {
+            (&a.0.shape, a.0.dtype)
+        }
+        let alike = match &inputs[..] {
+            [a, b] => op.infer_alike(&[spec_of(a), spec_of(b)]),
+            [a] => op.infer_alike(&[spec_of(a)]),
+            _ => None,
+        };
+        let spec = match alike {
+            Some(spec) => spec,
+            None => op.infer(&inputs.iter().map(spec_of).collect::<Vec<_>>())?,
+        };
         let state = State::Lazy(Box::new(Work { op, inputs }));
         Ok(Array(Arc::new(Node::new(spec.shape, spec.dtype, stream, site, state))))
     }
@@ -148,6 +156,11 @@ impl Array {
     /// True if the elements have been computed.
     pub fn is_available(&self) -> bool {
         matches!(*self.0.state.lock(), State::Ready(_))
+    }
+
+    /// True if nothing has been done for it yet.
+    pub(crate) fn is_lazy(&self) -> bool {
+        matches!(*self.0.state.lock(), State::Lazy(_))
     }
 
     /// Computes the elements and waits for them.
