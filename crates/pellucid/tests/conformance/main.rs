@@ -15,7 +15,7 @@ mod empty;
 mod failures;
 mod fixture;
 mod laziness;
-mod memory;
+mod views;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -34,7 +34,7 @@ macro_rules! conformance {
 pub(crate) use conformance;
 
 const WRITTEN: &[&[Written]] =
-    &[bad_input::CASES, empty::CASES, failures::CASES, laziness::CASES, memory::CASES];
+    &[bad_input::CASES, empty::CASES, failures::CASES, laziness::CASES, views::CASES];
 
 fn main() {
     let arguments = Arguments::from_args();

@@ -1,5 +1,0 @@
-//! To come.
-
-use crate::conformance;
-
-conformance! {}
