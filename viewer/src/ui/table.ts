@@ -38,6 +38,7 @@ export class DataTable {
   private sortBy = -1;
   private descending = true;
   private active = -1;
+  private unseen = false;
   private maxRows = Infinity;
 
   constructor(
@@ -73,7 +74,10 @@ export class DataTable {
     this.element.append(bar, this.scroll);
     this.scroll.onscroll = () => this.draw();
     this.scroll.onkeydown = (event) => this.key(event);
-    new ResizeObserver(() => this.draw()).observe(this.scroll);
+    new ResizeObserver(() => {
+      this.draw();
+      if (this.unseen) this.reveal();
+    }).observe(this.scroll);
     // The same widths for every row, whatever is in it.
     const widths = columns.map((c) => c.width ?? 1);
     this.element.style.setProperty('--columns', widths.map((w) => `minmax(${w * 5}em, ${w}fr)`).join(' '));
@@ -93,12 +97,18 @@ export class DataTable {
   mark(row: number): void {
     if (row === this.active) return;
     this.active = row;
-    const at = this.position.get(row) ?? -1;
-    if (at >= 0) {
+    this.reveal();
+    this.draw();
+  }
+
+  private reveal(): void {
+    const at = this.position.get(this.active) ?? -1;
+    // Without a size there is nothing to scroll yet.
+    this.unseen = this.scroll.clientHeight === 0;
+    if (at >= 0 && !this.unseen) {
       const [top, height] = [at * ROW * this.scale(), this.scroll.clientHeight - ROW];
       if (top < this.scroll.scrollTop || top + ROW > this.scroll.scrollTop + height) this.scroll.scrollTop = Math.max(0, top - height / 2);
     }
-    this.draw();
   }
 
   tsv(): string {
