@@ -12,6 +12,7 @@ mod observe;
 pub mod op;
 pub mod ops;
 pub mod random;
+mod region;
 mod stream;
 
 pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape};

@@ -100,3 +100,8 @@ pub(crate) fn set_observer(observer: Option<Arc<dyn Observer>>) -> Option<Arc<dy
     ON.store(observer.is_some(), Ordering::Relaxed);
     std::mem::replace(&mut *current, observer)
 }
+
+/// Whether an observer is installed.
+pub(crate) fn is_observed() -> bool {
+    ON.load(Ordering::Relaxed)
+}
