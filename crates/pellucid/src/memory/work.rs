@@ -31,6 +31,3 @@ pub(crate) fn set_workforce(workforce: &'static dyn Workforce) {
 pub(crate) fn workforce() -> Option<&'static dyn Workforce> {
     WORKFORCE.get().copied()
 }
-
-/// A batch ended, or a stream got stuck or idle: who waits for memory looks again.
-pub(crate) fn work_ended() {}
