@@ -22,7 +22,7 @@ type Strided = SmallVec<[(usize, isize); 4]>;
 impl HostView {
     /// Evaluates the array.
     pub fn new(array: &Array) -> Result<HostView> {
-        let (value, shape) = (array.evaluated()?, array.shape_ref().clone());
+        let (value, shape) = (array.evaluated()?.on_host()?, array.shape_ref().clone());
         let strides = value.strides(&shape);
         let walk = joined(&shape, &strides);
         Ok(HostView { value, shape, dtype: array.dtype(), strides, walk })

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use super::pipeline::Pipelines;
 use super::submit::Submissions;
+use super::transfer;
 use crate::device::{Device, DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -73,7 +74,15 @@ pub(crate) fn count() -> usize {
 }
 
 /// Whether the first graphics processor is hardware.
+///
+/// # Cost
+/// Looking for one loads the drivers, which takes tens of milliseconds. On Linux that is spared where the kernel shows
+/// no graphics device at all.
 pub(crate) fn has_hardware() -> bool {
+    let shown = ["/dev/dri", "/dev/nvidia0", "/dev/dxg", "/dev/kgsl-3d0", "/dev/mali0"];
+    if cfg!(target_os = "linux") && !shown.iter().any(|path| std::path::Path::new(path).exists()) {
+        return false;
+    }
     ADAPTERS.first().is_some_and(|slot| slot.adapter.get_info().device_type != wgpu::DeviceType::Cpu)
 }
 
@@ -132,7 +141,9 @@ fn open(id: Device, adapter: &wgpu::Adapter) -> Result<Gpu> {
     });
     let info = describe(adapter, features);
     let submissions = Submissions::new(&device);
-    Ok(Gpu { id, device, queue, limits, features, pipelines: Pipelines::new(), submissions, info, faults })
+    let gpu = Gpu { id, device, queue, limits, features, pipelines: Pipelines::new(), submissions, info, faults };
+    transfer::register(&gpu);
+    Ok(gpu)
 }
 
 fn describe(adapter: &wgpu::Adapter, features: wgpu::Features) -> DeviceInfo {
