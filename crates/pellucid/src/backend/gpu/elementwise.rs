@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::pipeline::Key;
+use super::pipeline::{Key, Pipeline};
 use super::record::folded;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, shares, window};
 use super::wgsl::{self, GROUP, Text};
@@ -113,6 +113,42 @@ pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out
             [bits as u32, (bits >> 32) as u32].into_iter().take(words_of(dtype))
         })
         .collect();
+    launch(context, &pipeline, &layout, inputs, out, &constants)
+}
+
+/// Runs a formula of `x0`, `x1`, … (the inputs' elements) over all elements of `out`; `name` stands for the formula.
+pub(super) fn formula(
+    context: &Context,
+    name: &'static str,
+    inputs: &[In],
+    out: &Out,
+    formula: &str,
+) -> Result<()> {
+    let layout = Layout::new(inputs, out);
+    let shared = shares(inputs, out.buffer);
+    let dtypes: SmallVec<[Dtype; 4]> = inputs.iter().map(|x| x.dtype).collect();
+    let mut words: SmallVec<[u32; 24]> = SmallVec::new();
+    let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
+    words.push(u32::from(shared) | (out.dtype as u32) << 1 | rank << 8);
+    words.extend(layout.lies.iter().zip(&dtypes).map(|(&lie, &dtype)| lie as u32 | (dtype as u32) << 8));
+    let pipeline = context.pipeline(Key { family: name, words }, || {
+        let (mut text, mut body) = inputs_text(&layout, &dtypes, out.dtype, shared);
+        let _ = writeln!(body, "    return {formula};");
+        finish(&mut text, out.dtype, &body);
+        (name.to_owned(), text)
+    })?;
+    launch(context, &pipeline, &layout, inputs, out, &[])
+}
+
+/// Launches a kernel over windows of the arrays.
+fn launch(
+    context: &Context,
+    pipeline: &Pipeline,
+    layout: &Layout,
+    inputs: &[In],
+    out: &Out,
+    constants: &[u32],
+) -> Result<()> {
     let widest = inputs.iter().map(|x| x.dtype.size()).chain([out.dtype.size()]).max().unwrap_or(8);
     let (all, most) = (out.elements(), context.gpu.largest_binding() as usize / 2 / widest / 1024 * 1024);
     let fits = all * widest + 256 <= context.gpu.largest_binding() as usize;
@@ -141,9 +177,9 @@ pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out
                 params.extend(layout.axes.strides[i].iter().map(|&s| s as i32 as u32));
             }
         }
-        params.extend_from_slice(&constants);
+        params.extend_from_slice(constants);
         let words = count.div_ceil(wgsl::per_word(out.dtype) as usize);
-        context.launch(&pipeline, &binds, &params, folded((words as u64).div_ceil(u64::from(GROUP))))?;
+        context.launch(pipeline, &binds, &params, folded((words as u64).div_ceil(u64::from(GROUP))))?;
         first += count;
     }
     Ok(())
@@ -191,7 +227,8 @@ fn name(program: &Program) -> String {
     if more > 0 { format!("{}_and_{more}_more", names.join("_")) } else { names.join("_") }
 }
 
-fn text(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
+/// Declares output and inputs, and reads each input's element as `x0`, `x1`, ….
+fn inputs_text(layout: &Layout, inputs: &[Dtype], out: Dtype, shared: bool) -> (Text, String) {
     let mut text = Text::new(shared);
     text.output(out);
     text.take(2);
@@ -201,7 +238,7 @@ fn text(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
     if strided {
         positions(&mut body, "c", "i + p.p1", rank, sizes);
     }
-    for (&lie, &dtype) in layout.lies.iter().zip(&program.inputs) {
+    for (&lie, &dtype) in layout.lies.iter().zip(inputs) {
         let n = text.input(dtype);
         let offset = text.take(1);
         let at = match lie {
@@ -214,6 +251,16 @@ fn text(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
         };
         let _ = writeln!(body, "    let x{n} = ld{n}({at});");
     }
+    (text, body)
+}
+
+fn finish(text: &mut Text, out: Dtype, body: &str) {
+    let _ = write!(text.body, "fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(out));
+    text.map_entry(out);
+}
+
+fn text(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
+    let (mut text, mut body) = inputs_text(layout, &program.inputs, out, shared);
     for (i, &(_, dtype)) in program.consts.iter().enumerate() {
         let at = text.take(words_of(dtype));
         let _ = writeln!(body, "    let k{i} = {};", wgsl::parameter(dtype, at));
@@ -235,8 +282,7 @@ fn text(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
         let _ = writeln!(body, "    let t{i} = {expression};");
     }
     let last = program.instrs.len().saturating_sub(1);
-    let scalar = wgsl::scalar(out);
-    let _ = write!(text.body, "fn value(i: u32) -> {scalar} {{\n{body}    return t{last};\n}}\n");
-    text.map_entry(out);
+    let _ = writeln!(body, "    return t{last};");
+    finish(&mut text, out, &body);
     text
 }

@@ -4,11 +4,17 @@
 //! `submit` follows them to their end. `wgsl` writes text, `pipeline` compiles it; the other files are one family of
 //! operations each. `step` decides what runs here; everything else runs on the CPU and is marked so.
 
+mod arg_reduce;
+mod assemble;
 mod device;
 mod elementwise;
 mod fill;
+mod matmul;
 mod pipeline;
+mod random;
 mod record;
+mod reduce;
+mod scan;
 mod step;
 mod submit;
 mod tensor;

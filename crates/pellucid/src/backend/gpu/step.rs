@@ -2,10 +2,15 @@
 
 use super::device::{Gpu, gpu};
 use super::tensor::{Context, In, Out};
-use super::{elementwise, fill};
+use super::matmul::Product;
+use super::scan::Scan;
+use super::{arg_reduce, assemble, elementwise, fill, matmul, random, reduce, scan};
 use crate::array::Dtype;
 use crate::error::{Error, Result};
-use crate::op::{Func, Op, Program};
+use crate::op::{Func, Op, Program, ReduceOp, ScanOp};
+
+/// More axes than this are rare and not worth a kernel.
+const MOST_AXES: usize = 8;
 
 /// Whether kernels can compute with a type on this device.
 fn computes(gpu: &Gpu, dtype: Dtype) -> bool {
@@ -61,10 +66,25 @@ pub(crate) fn supports(gpu: &Gpu, op: &Op, program: Option<&Program>, inputs: &[
             let (low, high) = x.reach();
             bound((high - low + 1) * x.dtype.size())
         });
+    let axes = inputs.iter().map(|x| x.shape.len()).chain([out.shape.len()]).all(|rank| rank <= MOST_AXES);
     fits && match op {
         Op::Full { .. } => true,
         // The multiplication wraps in narrow types as it does in 32 bits; bool is computed in f64 on the CPU.
         Op::Arange { dtype, .. } => *dtype != Dtype::Bool,
+        Op::RandomBits { .. } => inputs[0].shape.len() <= MOST_AXES,
+        Op::Concatenate { .. } => {
+            let buffers = inputs.len() as u32 + 2;
+            axes && buffers <= gpu.limits.max_storage_buffers_per_shader_stage.min(16)
+        }
+        Op::Pad { .. } | Op::SliceUpdate(_) => axes,
+        // Without axes it is a conversion; complex exponentials are computed in f64 on the CPU.
+        Op::Reduce { op, axes: over, .. } => {
+            axes && !over.is_empty() && (*op != ReduceOp::Logsumexp || inputs[0].dtype.is_floating())
+        }
+        Op::ArgReduce { .. } => axes,
+        Op::Scan { op, .. } => axes && (*op != ScanOp::Logcumsumexp || inputs[0].dtype.is_floating()),
+        Op::Softmax { .. } => axes && inputs[0].dtype.is_floating(),
+        Op::Matmul | Op::Addmm { .. } => axes && matmul::reaches(out),
         _ => false,
     }
 }
@@ -80,6 +100,26 @@ pub(crate) fn run(context: &Context, op: &Op, program: Option<&Program>, inputs:
     match op {
         Op::Full { value, .. } => fill::full(context, *value, out),
         Op::Arange { start, step, .. } => fill::arange(context, *start, *step, out),
+        Op::RandomBits { width, .. } => random::random_bits(context, &inputs[0], *width, out),
+        Op::Concatenate { axis } => assemble::concatenate(context, inputs, *axis, out),
+        Op::Pad { low, .. } => assemble::pad(context, inputs, low, out),
+        Op::SliceUpdate(spec) => assemble::slice_update(context, inputs, spec, out),
+        Op::Reduce { op, axes, .. } => reduce::reduce(context, *op, &inputs[0], axes, out),
+        Op::ArgReduce { op, axis, .. } => arg_reduce::arg_reduce(context, *op, &inputs[0], *axis, out),
+        Op::Scan { op, axis, reverse, inclusive } => {
+            let scan = Scan { op: *op, axis: *axis, reverse: *reverse, inclusive: *inclusive };
+            scan::run(context, &scan, &inputs[0], out)
+        }
+        Op::Softmax { axes, .. } => reduce::softmax(context, &inputs[0], axes, out),
+        Op::Matmul => {
+            let (a, b) = (inputs[0].clone(), inputs[1].clone());
+            matmul::run(context, &Product { a, b, c: None, alpha: 1.0 }, out)
+        }
+        Op::Addmm { alpha, beta } => {
+            let (a, b) = (inputs[1].clone(), inputs[2].clone());
+            let c = Some((inputs[0].clone(), *beta)).filter(|_| *beta != 0.0);
+            matmul::run(context, &Product { a, b, c, alpha: *alpha }, out)
+        }
         other => Err(Error::internal("gpu", format!("{} has no kernel", other.name()))),
     }
 }

@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 
 use super::device::Gpu;
 use super::pipeline::{Key, Pipeline};
-use super::record::{Bind, Dispatch, Recorder, share_memory};
+pub(super) use super::record::share_memory;
+use super::record::{Bind, Dispatch, Recorder};
 use super::transfer;
 use super::wgsl::Text;
 use crate::array::Dtype;
@@ -69,7 +70,7 @@ pub(super) fn reach(offset: usize, shape: &[usize], strides: &[isize]) -> (usize
 
 /// A part of an input's buffer to bind, and the position of the buffer's element 0 relative to it: what is bound
 /// begins at a multiple of 256 bytes.
-pub(super) struct Window<'a> {
+pub(crate) struct Window<'a> {
     pub bind: Bind<'a>,
     /// Elements before the window.
     pub skipped: usize,

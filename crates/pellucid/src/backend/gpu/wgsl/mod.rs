@@ -13,7 +13,7 @@ pub(super) use functions::{Class, binary, cast, class, rounded, unary};
 use crate::array::Dtype;
 
 /// Invocations of a workgroup of kernels that have no reason for another number.
-pub(super) const GROUP: u32 = 256;
+pub(crate) const GROUP: u32 = 256;
 
 /// Workgroups along x where one row of them is not enough.
 pub(super) const ROW: u32 = 32_768;
@@ -92,7 +92,7 @@ pub(super) fn parameter(dtype: Dtype, at: usize) -> String {
 }
 
 /// A kernel being written.
-pub(super) struct Text {
+pub(crate) struct Text {
     /// Declarations of buffers and of functions that read them.
     declarations: String,
     /// Everything else.
