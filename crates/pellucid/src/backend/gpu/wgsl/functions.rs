@@ -329,6 +329,9 @@ pub(in super::super) fn cast(from: Dtype, to: Dtype, x: &str) -> String {
             _ => format!("f_to_u64({x})"),
         },
         (_, Class::Float) => rounded(to, &format!("f32({x})")),
+        // A wider type of the other sign: extended by the source's sign first.
+        (Class::Signed, Class::Unsigned) if to == Dtype::Uint64 => format!("u64(i64({x}))"),
+        (Class::Unsigned, Class::Signed) if to == Dtype::Int64 => format!("i64(u64({x}))"),
         // Integers wrap.
         _ => rounded(to, &format!("{}({x})", scalar(to))),
     }
