@@ -5,6 +5,7 @@ use std::fmt;
 use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
+use crate::backend::{cpu, gpu};
 use crate::error::{Error, Result};
 use crate::stream::{forget_default, scoped_device};
 
@@ -93,6 +94,16 @@ pub struct DeviceInfo {
     pub memory_size: u64,
     /// Instruction sets or features that kernels make use of.
     pub features: Vec<String>,
+    /// The driver's name and version; empty for a CPU.
+    pub driver: String,
+    /// `cpu`, or for a GPU `discrete`, `integrated`, `virtual`, `software` or `other`.
+    pub device_type: String,
+    /// Bytes of the largest buffer there can be.
+    pub max_buffer_length: u64,
+    /// Bytes that can be in use without slowing the device down.
+    pub max_recommended_working_set_size: u64,
+    /// How many buffers there can be.
+    pub resource_limit: u64,
 }
 
 static DEFAULT: RwLock<Option<Device>> = RwLock::new(None);
@@ -127,7 +138,7 @@ pub(crate) fn process_default() -> Device {
 
 fn initial_default() -> Device {
     let Some(wish) = std::env::var_os("PELLUCID_DEVICE").filter(|w| !w.is_empty()) else {
-        return Device::cpu();
+        return if gpu::has_hardware() { Device::gpu() } else { Device::cpu() };
     };
     let device = match wish.to_str() {
         Some("cpu") => Some(Device::cpu()),
@@ -156,7 +167,7 @@ pub fn is_available(device: Device) -> bool {
 pub fn device_count(kind: DeviceType) -> usize {
     match kind {
         DeviceType::Cpu => 1,
-        DeviceType::Gpu => 0,
+        DeviceType::Gpu => gpu::count(),
     }
 }
 
@@ -166,7 +177,10 @@ pub fn device_count(kind: DeviceType) -> usize {
 /// [`Error::Device`] if there is no such device.
 pub fn device_info(device: Device) -> Result<DeviceInfo> {
     check("device_info", device)?;
-    Ok(crate::backend::cpu::info())
+    match device.device_type() {
+        DeviceType::Cpu => Ok(cpu::info()),
+        DeviceType::Gpu => gpu::info(device.index()),
+    }
 }
 
 /// Fails if the device is not there, saying what is.

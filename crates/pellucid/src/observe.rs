@@ -60,6 +60,8 @@ pub(crate) struct Outcome<'a> {
     /// The result's elements, whether anything ran for them (not for a view), and the input whose memory they took; or
     /// the reason why there are none.
     pub result: Result<(&'a Value, bool, Option<usize>), &'a Error>,
+    /// It was meant for a GPU that cannot do it, and ran on the CPU.
+    pub fallback: bool,
     pub started: Instant,
     pub ended: Instant,
 }

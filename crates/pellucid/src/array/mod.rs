@@ -22,7 +22,7 @@ pub use print::{PrintOptions, print_options, set_print_options};
 pub use rows::Rows;
 pub(crate) use shape::resolve_axis;
 pub use shape::{Axes, Shape};
-pub(crate) use value::{Strides, Value};
+pub(crate) use value::{Mirror, Strides, Value, broadcast_strides};
 
 use crate::call_site::CallSite;
 use crate::error::Result;
@@ -155,7 +155,9 @@ impl Array {
 
     /// True if the elements have been computed.
     pub fn is_available(&self) -> bool {
-        matches!(*self.0.state.lock(), State::Ready(_))
+        let mut state = self.0.state.lock();
+        state.settle();
+        matches!(*state, State::Ready(_))
     }
 
     /// True if nothing has been done for it yet.
@@ -174,8 +176,14 @@ impl Array {
     /// The elements, computed if they are not yet.
     pub(crate) fn evaluated(&self) -> Result<Value> {
         self.eval()?;
-        match &*self.0.state.lock() {
-            State::Ready(value) => Ok(value.clone()),
+        let mut state = self.0.state.lock();
+        match &mut *state {
+            State::Ready(value) => {
+                if !value.buffer().is_host() {
+                    value.mirrored();
+                }
+                Ok(value.clone())
+            }
             other => {
                 Err(crate::Error::internal("eval", format!("the array is {other:?} after its evaluation")))
             }

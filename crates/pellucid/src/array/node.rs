@@ -34,10 +34,42 @@ pub(crate) enum State {
     Planned(u32),
     /// Part of a batch that has not finished.
     Scheduled(Arc<Batch>),
+    /// Handed to a GPU, or about to be; computed when the batch is done.
+    Enqueued(Value, Arc<Batch>),
     /// Computed.
     Ready(Value),
     /// Not computed, and why.
     Failed(Arc<Failure>),
+}
+
+impl State {
+    /// Computed, or not to be had: there is nothing to wait for.
+    pub fn is_settled(&self) -> bool {
+        match self {
+            State::Ready(_) | State::Failed(_) => true,
+            State::Enqueued(_, batch) => batch.is_done(),
+            _ => false,
+        }
+    }
+
+    /// The batch whose end makes the elements complete.
+    pub fn batch(&self) -> Option<&Arc<Batch>> {
+        match self {
+            State::Scheduled(batch) | State::Enqueued(_, batch) => Some(batch),
+            _ => None,
+        }
+    }
+
+    /// Turns what a GPU has finished into what it became.
+    pub fn settle(&mut self) {
+        let State::Enqueued(value, batch) = self else { return };
+        if batch.is_done() {
+            *self = match batch.failure() {
+                Some(failure) => State::Failed(failure),
+                None => State::Ready(value.clone()),
+            };
+        }
+    }
 }
 
 #[derive(Debug)]

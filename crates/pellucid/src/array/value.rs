@@ -1,19 +1,29 @@
 //! Where an evaluated array's elements lie: a buffer, and how to walk it.
 
+use std::sync::{Arc, OnceLock};
+
 use smallvec::SmallVec;
 
 use super::{Dtype, Shape};
 use crate::backend::cpu::is_row_major;
+use crate::backend::gpu;
+use crate::error::Result;
 use crate::memory::Buffer;
 use crate::op::{Op, SliceSpec};
 
 /// Distances between neighbours along each axis, in elements.
 pub(crate) type Strides = SmallVec<[isize; 4]>;
 
+/// The same bytes on the other side: a GPU's copy of host memory, or the host's of a GPU's. Elements never change, so a
+/// copy stays good as long as they live.
+pub(crate) type Mirror = Arc<OnceLock<Buffer>>;
+
 /// An evaluated array's elements. Row-major from the buffer's start, unless a view says otherwise.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     buffer: Buffer,
+    /// Where the copy on the other side goes, shared by all views; `None` until somebody asks for it.
+    mirror: Option<Mirror>,
     view: Option<Box<View>>,
 }
 
@@ -27,13 +37,13 @@ struct View {
 impl Value {
     /// Row-major elements from the buffer's start.
     pub fn whole(buffer: Buffer) -> Value {
-        Value { buffer, view: None }
+        Value { buffer, mirror: None, view: None }
     }
 
-    fn strided(buffer: &Buffer, shape: &Shape, offset: usize, strides: Strides) -> Value {
+    fn strided(&self, shape: &Shape, offset: usize, strides: Strides) -> Value {
         let plain = offset == 0 && is_row_major(shape, &strides);
         let view = if plain { None } else { Some(Box::new(View { offset, strides })) };
-        Value { buffer: buffer.clone(), view }
+        Value { buffer: self.buffer.clone(), mirror: self.mirror.clone(), view }
     }
 
     pub fn buffer(&self) -> &Buffer {
@@ -57,8 +67,49 @@ impl Value {
         self.view.as_ref().is_none_or(|v| is_row_major(shape, &v.strides))
     }
 
-    /// Address of the first element.
+    /// Prepares for a copy on the other side, so that views taken from now on share it.
+    pub fn mirrored(&mut self) -> &Mirror {
+        self.mirror.get_or_insert_with(Mirror::default)
+    }
+
+    /// True if there is a copy on the other side, which would go stale if the elements were overwritten.
+    pub fn has_mirror(&self) -> bool {
+        self.mirror.as_ref().is_some_and(|mirror| mirror.get().is_some())
+    }
+
+    /// Memory the host can read: the buffer, or a copy of it, made if there is none. Waits for the GPU that writes it.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](crate::Error::Memory) and [`Error::Device`](crate::Error::Device) if the copy cannot be made.
+    pub fn host(&self) -> Result<Buffer> {
+        if self.buffer.is_host() {
+            return Ok(self.buffer.clone());
+        }
+        gpu::mirror(self.mirror.as_ref(), || gpu::download(&self.buffer))
+    }
+
+    /// Memory of the GPU with this index: the buffer, or a copy of it, made if there is none.
+    ///
+    /// # Errors
+    /// As [`Value::host`].
+    pub fn gpu(&self, index: usize) -> Result<Buffer> {
+        if !self.buffer.is_host() {
+            return Ok(self.buffer.clone());
+        }
+        gpu::mirror(self.mirror.as_ref(), || gpu::upload(&self.buffer, index))
+    }
+
+    /// The same elements in host memory.
+    ///
+    /// # Errors
+    /// As [`Value::host`].
+    pub fn on_host(&self) -> Result<Value> {
+        Ok(Value { buffer: self.host()?, mirror: None, view: self.view.clone() })
+    }
+
+    /// Address of the first element, which is in host memory.
     pub fn ptr(&self, dtype: Dtype) -> *mut u8 {
+        debug_assert!(self.buffer.is_host(), "{self:?}");
         // SAFETY: the offset lies inside the buffer; for arrays without elements it may point one past its end.
         unsafe { self.buffer.ptr().add(self.offset() * dtype.size()) }
     }
@@ -66,7 +117,7 @@ impl Value {
     /// The result of a layout operation without moving data, or `None` if this memory does not allow it. `shape` is the
     /// input's, `out` the result's.
     pub fn view_as(&self, op: &Op, shape: &Shape, dtype: Dtype, out: &Shape) -> Option<Value> {
-        let make = |offset, strides| Some(Value::strided(&self.buffer, out, offset, strides));
+        let make = |offset, strides| Some(self.strided(out, offset, strides));
         match op {
             Op::Depends => Some(self.clone()),
             Op::Contiguous => self.is_row_major(shape).then(|| self.clone()),
@@ -100,7 +151,7 @@ impl Value {
 }
 
 /// Strides that repeat an array along new and size-one axes.
-fn broadcast_strides(shape: &[usize], strides: &[isize], out: &[usize]) -> Strides {
+pub(crate) fn broadcast_strides(shape: &[usize], strides: &[isize], out: &[usize]) -> Strides {
     let missing = out.len() - shape.len();
     let stride = |axis: usize| match axis.checked_sub(missing) {
         Some(i) if shape[i] == out[axis] => strides[i],

@@ -1,3 +1,4 @@
 //! Where operations run.
 
 pub(crate) mod cpu;
+pub(crate) mod gpu;

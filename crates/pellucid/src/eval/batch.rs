@@ -101,11 +101,22 @@ pub(crate) struct Batch {
 
 #[derive(Default)]
 struct Outcome {
+    /// All its work has been handed to the device.
+    submitted: bool,
     done: bool,
+    /// Why none of what was handed to the device was done.
+    failure: Option<Arc<Failure>>,
     /// When; only known while somebody observes.
     at: Option<Instant>,
     /// Batches of other streams that wait for this one.
     dependents: Vec<Arc<Batch>>,
+}
+
+impl Outcome {
+    /// Whether `waiter` can begin after a batch of `stream` that is this far.
+    fn is_enough_for(&self, waiter: &Batch, stream: Stream) -> bool {
+        self.done || self.submitted && waiter.stream.device() == stream.device()
+    }
 }
 
 impl Batch {
@@ -132,7 +143,7 @@ impl Batch {
         }
         waits.push(other.clone());
         let mut outcome = other.outcome.lock();
-        if !outcome.done {
+        if !outcome.is_enough_for(self, other.stream) {
             self.pending.fetch_add(1, Ordering::Relaxed);
             outcome.dependents.push(self.clone());
         }
@@ -166,6 +177,31 @@ impl Batch {
 
     pub fn is_done(&self) -> bool {
         self.outcome.lock().done
+    }
+
+    /// Why what it handed to a device was not done; only known when it is done.
+    pub fn failure(&self) -> Option<Arc<Failure>> {
+        self.outcome.lock().failure.clone()
+    }
+
+    /// Makes everything it handed to a device fail.
+    pub fn fail(&self, failure: Arc<Failure>) {
+        self.outcome.lock().failure.get_or_insert(failure);
+    }
+
+    /// Marks its work as handed to the device, whose queue keeps the order: what runs there can follow. Returns the
+    /// streams that can go on.
+    pub fn submitted(&self) -> SmallVec<[Stream; 2]> {
+        let follow: SmallVec<[Arc<Batch>; 2]> = {
+            let mut outcome = self.outcome.lock();
+            outcome.submitted = true;
+            let (follow, wait) = std::mem::take(&mut outcome.dependents)
+                .into_iter()
+                .partition::<Vec<_>, _>(|d| outcome.is_enough_for(d, self.stream));
+            outcome.dependents = wait;
+            follow.into_iter().collect()
+        };
+        follow.iter().filter(|d| d.release()).map(|d| d.stream).collect()
     }
 
     /// Marks it done; returns the streams that can go on because of that.

@@ -10,11 +10,15 @@ use smallvec::SmallVec;
 
 use super::batch::{Member, Step, StepInput};
 use super::plan::{Entry, NONE, Plan};
-use crate::array::{Dtype, Node};
+use crate::array::{Dtype, Node, Work};
+use crate::backend::gpu;
+use crate::device::DeviceType;
 use crate::op::{Arg, Func, Instr, Op, Program, Scalar};
 
 /// A longer program gains nothing: intermediate results already stay in the nearest cache.
 const MOST_INSTRUCTIONS: u32 = 1024;
+/// A GPU's kernel is compiled for each chain.
+const MOST_GPU_INSTRUCTIONS: u32 = 32;
 /// Each input costs a register block; a group stops growing here.
 const MOST_INPUTS: u32 = 24;
 
@@ -176,6 +180,23 @@ fn joins(plan: &Plan, index: u32, group: &Open) -> bool {
         && group.instructions < MOST_INSTRUCTIONS
         && group.inputs < MOST_INPUTS
         && entry.is_private()
+        && joins_on_device(work, entry, root_work, root, group)
+}
+
+/// Whether the device can run both in one kernel. A GPU's kernel is compiled, so it stays short to be used again, and
+/// what a GPU cannot do must not take a whole chain to the CPU.
+fn joins_on_device(work: &Work, entry: &Entry, root_work: &Work, root: &Entry, group: &Open) -> bool {
+    let device = root.array.stream().device();
+    if device.device_type() == DeviceType::Cpu {
+        return true;
+    }
+    let known = |work: &Work, entry: &Entry| {
+        let compute = work.inputs[usize::from(work.op == Op::Select)].dtype();
+        gpu::can_fuse(device.index(), &work.op, compute, entry.array.dtype())
+    };
+    group.instructions < MOST_GPU_INSTRUCTIONS
+        && group.inputs < gpu::most_inputs(device.index())
+        && known(work, entry) == known(root_work, root)
 }
 
 /// Whether an entry is a scalar that only elementwise operations read: it is written into their programs and needs no

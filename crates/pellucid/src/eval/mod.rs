@@ -8,6 +8,7 @@ mod dot;
 mod fuse;
 mod plan;
 mod run;
+mod run_gpu;
 mod schedule;
 
 use std::time::Instant;
@@ -65,7 +66,7 @@ impl<T: AsArray> AsArray for &T {
 pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
     let arrays: SmallVec<[A; 4]> = arrays.into_iter().collect();
     let handles: SmallVec<[&Array; 4]> = arrays.iter().map(AsArray::as_array).collect();
-    let pending = |a: &&&Array| !matches!(*a.0.state.lock(), State::Ready(_) | State::Failed(_));
+    let pending = |a: &&&Array| !a.0.state.lock().is_settled();
     if let Some(&first) = handles.iter().find(pending) {
         capture::on_eval();
         let own = first.stream();
@@ -79,7 +80,9 @@ pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
         });
     }
     for &array in &handles {
-        match &*array.0.state.lock() {
+        let mut state = array.0.state.lock();
+        state.settle();
+        match &*state {
             State::Ready(_) => {}
             State::Failed(failure) => return Err(failure.tell()),
             other => {
@@ -101,11 +104,10 @@ pub fn async_eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) {
 
 /// Waits for an array that has been scheduled.
 fn wait(array: &Array, deferred: Option<Stream>) {
-    let batch = match &*array.0.state.lock() {
-        State::Scheduled(batch) => batch.clone(),
-        _ => return,
-    };
-    batch.wait(deferred);
+    let batch = array.0.state.lock().batch().cloned();
+    if let Some(batch) = batch {
+        batch.wait(deferred);
+    }
 }
 
 /// Runs something that waits for a stream, and tells the observer how long it took.

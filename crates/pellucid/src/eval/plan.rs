@@ -152,7 +152,7 @@ fn enter(entries: &mut Vec<Entry>, array: &Array) -> u32 {
             entries.push(Entry { array, work, edges: 0, uses: 0, requested: false, group: NONE, place: 0 });
             index
         }
-        State::Scheduled(_) | State::Ready(_) | State::Failed(_) => NONE,
+        State::Scheduled(_) | State::Enqueued(..) | State::Ready(_) | State::Failed(_) => NONE,
     }
 }
 
@@ -187,7 +187,7 @@ fn add(batches: &mut Vec<Arc<Batch>>, number: u64, step: Step) {
     let (stream, node) = (array.stream(), array.0.clone());
     let mut waits: SmallVec<[Arc<Batch>; 2]> = SmallVec::new();
     for &input in &step.inputs {
-        if let State::Scheduled(batch) = &*step.input(input).0.state.lock()
+        if let Some(batch) = step.input(input).0.state.lock().batch()
             && batch.stream != stream
         {
             batch.closed.store(true, Ordering::Relaxed);

@@ -9,35 +9,50 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::batch::{Batch, Failure, Step};
+use super::run_gpu;
 use crate::array::{Array, State, Strides, Value};
 use crate::backend::cpu::{self, In, Out};
-use crate::device::Device;
+use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Demand, Request};
 use crate::observe::{Launch, Outcome, observer};
 use crate::op::Op;
 
-type Values = SmallVec<[Value; 4]>;
+pub(super) type Values = SmallVec<[Value; 4]>;
 
 /// A buffer may be this much larger than the array that takes it over; more would hold memory nobody uses.
 const MOST_SLACK: usize = 16 << 10;
 
 /// What a step made.
-struct Made {
-    value: Value,
+pub(super) struct Made {
+    pub value: Value,
     /// False if nothing ran: a view.
-    ran: bool,
+    pub ran: bool,
     /// The input whose memory it took over.
-    reused: Option<usize>,
+    pub reused: Option<usize>,
+    /// It was meant for a GPU and ran on the CPU.
+    pub fallback: bool,
 }
 
-/// Runs all steps of a batch. Every result is ready or failed afterwards.
-pub(super) fn run(batch: &Batch) {
+/// How far a batch is when its steps have run.
+pub(super) enum Progress {
+    /// Every result is ready or failed.
+    Done,
+    /// A GPU has it, and will tell [`schedule::finish`](super::schedule::finish).
+    Submitted,
+}
+
+/// Runs all steps of a batch.
+pub(super) fn run(batch: &Arc<Batch>) -> Progress {
     loop {
         // Its own statement: the lock must not be held while the step runs.
         let next = batch.steps.lock().pop_front();
-        let Some(step) = next else { return };
+        let Some(step) = next else { break };
         run_step(batch, &step);
+    }
+    match batch.stream.device().device_type() {
+        DeviceType::Cpu => Progress::Done,
+        DeviceType::Gpu => run_gpu::end(batch),
     }
 }
 
@@ -51,9 +66,10 @@ pub(super) fn abandon(batch: &Batch, panic: &(dyn Any + Send)) {
     }
 }
 
-fn run_step(batch: &Batch, step: &Step) {
+fn run_step(batch: &Arc<Batch>, step: &Step) {
     let last = step.last();
-    let inputs = values(step);
+    let on_gpu = batch.stream.device().device_type() == DeviceType::Gpu;
+    let inputs = values(step, on_gpu);
     let observer = observer();
     let launch = observer.as_ref().map(|_| {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -66,7 +82,7 @@ fn run_step(batch: &Batch, step: &Step) {
     }
     let started = launch.as_ref().map(|_| Instant::now());
     let outcome =
-        inputs.and_then(|values| attempt(step, values).map_err(|e| Arc::new(Failure::new(located(step, e)))));
+        inputs.and_then(|values| attempt(batch, step, values).map_err(|e| Arc::new(Failure::new(located(step, e)))));
     if let Err(failure) = &outcome {
         batch.stream.record_failure(failure);
     }
@@ -75,9 +91,11 @@ fn run_step(batch: &Batch, step: &Step) {
             Ok(made) => Ok((&made.value, made.ran, made.reused)),
             Err(failure) => Err(failure.error()),
         };
-        observer.after(launch, &Outcome { result, started, ended: Instant::now() });
+        let fallback = outcome.as_ref().is_ok_and(|made| made.fallback);
+        observer.after(launch, &Outcome { result, fallback, started, ended: Instant::now() });
     }
     *last.array.0.state.lock() = match outcome {
+        Ok(made) if !made.value.buffer().is_host() => State::Enqueued(made.value, batch.clone()),
         Ok(made) => State::Ready(made.value),
         Err(failure) => State::Failed(failure),
     };
@@ -92,21 +110,35 @@ fn located(step: &Step, error: Error) -> Error {
 }
 
 /// The elements of a step's inputs, or why one of them has none.
-fn values(step: &Step) -> Result<Values, Arc<Failure>> {
-    let value = |array: &Array| match &*array.0.state.lock() {
-        State::Ready(value) => Ok(value.clone()),
-        State::Failed(failure) => Err(failure.clone()),
-        other => {
-            let message = format!("{array:?} is {other:?} when it is needed");
-            Err(Arc::new(Failure::new(Error::internal("eval", message))))
+fn values(step: &Step, on_gpu: bool) -> Result<Values, Arc<Failure>> {
+    let value = |array: &Array| {
+        let mut state = array.0.state.lock();
+        state.settle();
+        match &mut *state {
+            State::Ready(value) | State::Enqueued(value, _) => {
+                if on_gpu || !value.buffer().is_host() {
+                    // A copy on the other side is kept for the next one who needs it.
+                    value.mirrored();
+                }
+                Ok(value.clone())
+            }
+            State::Failed(failure) => Err(failure.clone()),
+            other => {
+                let message = format!("{array:?} is {other:?} when it is needed");
+                Err(Arc::new(Failure::new(Error::internal("eval", message))))
+            }
         }
     };
     step.inputs.iter().map(|&input| value(step.input(input))).collect()
 }
 
 /// Runs a step; a panic in a kernel is a defect, but not the end of the process.
-fn attempt(step: &Step, values: Values) -> Result<Made> {
-    catch_unwind(AssertUnwindSafe(|| execute(step, values))).unwrap_or_else(|panic| {
+fn attempt(batch: &Batch, step: &Step, values: Values) -> Result<Made> {
+    let execute = || match batch.stream.device().device_type() {
+        DeviceType::Cpu => execute(step, values),
+        DeviceType::Gpu => run_gpu::execute(batch.stream, step, values),
+    };
+    catch_unwind(AssertUnwindSafe(execute)).unwrap_or_else(|panic| {
         Err(Error::internal("eval", format!("a kernel panicked: {}", text_of(panic.as_ref()))))
     })
 }
@@ -116,13 +148,19 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-fn execute(step: &Step, values: Values) -> Result<Made> {
+/// Runs a step on the CPU, whichever stream it belongs to.
+pub(super) fn execute(step: &Step, values: Values) -> Result<Made> {
     let (out, op) = (&step.last().array, &step.last().work.op);
     if is_layout(op) {
         let (value, ran) = relayout(out, op, &step.last().work.inputs[0], &values[0])?;
-        return Ok(Made { value, ran, reused: None });
+        return Ok(Made { value, ran, reused: None, fallback: false });
     }
-    let reused = reusable(step, &values, out);
+    let reused = reusable(step, &values, out, 0).filter(|&i| values[i].buffer().is_host());
+    let values: Values = if values.iter().all(|v| v.buffer().is_host()) {
+        values
+    } else {
+        values.iter().map(Value::on_host).collect::<Result<_>>()?
+    };
     let buffer = match reused {
         Some(i) => values[i].buffer().clone(),
         None => allocate(out, out.nbytes())?,
@@ -143,7 +181,7 @@ fn execute(step: &Step, values: Values) -> Result<Made> {
         Some(program) => cpu::elementwise(program, &inputs, &mut output)?,
         None => cpu::run(op, &inputs, &mut output)?,
     }
-    Ok(Made { value: Value::whole(buffer), ran: true, reused })
+    Ok(Made { value: Value::whole(buffer), ran: true, reused, fallback: false })
 }
 
 fn allocate(array: &Array, bytes: usize) -> Result<Buffer> {
@@ -152,8 +190,9 @@ fn allocate(array: &Array, bytes: usize) -> Result<Buffer> {
     Buffer::allocate(Demand { request, device: Device::cpu(), op: array.id() })
 }
 
-/// The input whose memory the result can take: read by this step for the last time, and laid out the same.
-fn reusable(step: &Step, values: &Values, out: &Array) -> Option<usize> {
+/// The input whose memory the result can take: read by this step for the last time, and laid out the same. `held` is
+/// the number of handles besides the array's and the one in `values` that do not count.
+pub(super) fn reusable(step: &Step, values: &Values, out: &Array, held: usize) -> Option<usize> {
     let candidates = match &step.last().work.op {
         _ if step.program.is_some() => values.len(),
         Op::SliceUpdate(_) => 1,
@@ -165,10 +204,11 @@ fn reusable(step: &Step, values: &Values, out: &Array) -> Option<usize> {
         array.itemsize() == out.itemsize()
             && array.shape() == out.shape()
             && values[i].is_whole()
+            && !values[i].has_mirror()
             && buffer.bytes() <= out.nbytes().saturating_add(MOST_SLACK)
             && Arc::strong_count(&array.0) == input.references as usize
             // The array's own handle and the one in `values`.
-            && buffer.holders() == 2
+            && buffer.holders() == 2 + held
     });
     // Another thread may have read the elements until it let go of its handle: see all it did before writing.
     fence(Ordering::Acquire);
@@ -176,7 +216,7 @@ fn reusable(step: &Step, values: &Values, out: &Array) -> Option<usize> {
 }
 
 /// Operations that change how elements are reached, not the elements.
-fn is_layout(op: &Op) -> bool {
+pub(super) fn is_layout(op: &Op) -> bool {
     matches!(
         op,
         Op::Reshape { .. }
@@ -196,6 +236,7 @@ fn relayout(out: &Array, op: &Op, input: &Array, value: &Value) -> Result<(Value
     if let Some(view) = view(value) {
         return Ok((view, false));
     }
+    let value = &value.on_host()?;
     let buffer = allocate(out, input.nbytes())?;
     let strides = value.strides(input.shape_ref());
     // SAFETY: as in `execute`; the buffer is new.

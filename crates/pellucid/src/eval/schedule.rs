@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 
+use super::run::Progress;
 use super::{Batch, plan, run};
 use crate::array::Array;
 use crate::memory::{self, Outstanding, Workforce};
@@ -85,10 +86,14 @@ fn drive(mut stream: Stream, until: Option<&Batch>) {
     let before = CURRENT.replace(Some(stream));
     while let Some(batch) = next(stream) {
         batch.report_waits();
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run::run(&batch))) {
+        let progress = catch_unwind(AssertUnwindSafe(|| run::run(&batch))).unwrap_or_else(|panic| {
             run::abandon(&batch, panic.as_ref());
-        }
-        let mut ready = batch.complete();
+            Progress::Done
+        });
+        let mut ready = match progress {
+            Progress::Done => batch.complete(),
+            Progress::Submitted => batch.submitted(),
+        };
         let mut queue = stream.core().queue.lock();
         queue.finished += 1;
         let more = queue.can_begin();
@@ -126,6 +131,11 @@ fn drive(mut stream: Stream, until: Option<&Batch>) {
         }
     }
     CURRENT.set(before);
+}
+
+/// Ends a batch that a device has finished, and lets go on what waited for it.
+pub(super) fn finish(batch: &Batch) {
+    batch.complete().into_iter().for_each(activate);
 }
 
 /// The next batch of a stream this thread runs; without one, the stream is idle again.

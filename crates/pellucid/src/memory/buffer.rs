@@ -26,6 +26,11 @@ impl Buffer {
         CENTRAL.allocate(&demand).map(|entry| Buffer(Some(entry)))
     }
 
+    /// No memory at all.
+    pub fn empty() -> Buffer {
+        Buffer(None)
+    }
+
     fn record(&self) -> Option<&Record> {
         // SAFETY: this buffer refers to the entry.
         self.0.and_then(|entry| unsafe { entry.record() })
@@ -46,8 +51,12 @@ impl Buffer {
         }
     }
 
+    /// True if the host can reach it.
+    pub fn is_host(&self) -> bool {
+        self.record().is_none_or(|record| record.block.memory.host_ptr().is_some())
+    }
+
     /// The device's memory it is a piece of, and where in there it begins; `None` for the empty buffer.
-    #[allow(dead_code, reason = "how a GPU backend binds the buffer; the CPU uses `ptr`")]
     pub fn place(&self) -> Option<(&Memory, u64)> {
         self.record().map(|r| (&r.block.memory, u64::from(r.offset) * UNIT as u64))
     }

@@ -47,9 +47,7 @@ mod work;
 
 pub(crate) use buffer::Buffer;
 pub use report::{DeviceMemory, LiveBuffer, MemoryReport, StreamMemory, report};
-
 pub(crate) use request::{Demand, Request};
-#[allow(unused_imports, reason = "for GPU backends")]
 pub(crate) use system::{Memory, Provider, total_ram};
 pub(crate) use wait::work_ended;
 pub(crate) use work::{Outstanding, Workforce, set_workforce};
@@ -57,7 +55,6 @@ pub(crate) use work::{Outstanding, Workforce, set_workforce};
 use central::CENTRAL;
 
 /// Makes a device's memory known; done once, before the first buffer on it.
-#[allow(dead_code, reason = "for GPU backends")]
 pub(crate) fn register(device: crate::Device, provider: std::sync::Arc<dyn Provider>) {
     CENTRAL.register(device, provider);
 }

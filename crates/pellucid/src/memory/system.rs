@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 pub(crate) enum Memory {
     /// Memory of the process.
     Host(HostMemory),
+    /// Memory of the GPU with this index.
+    Gpu(wgpu::Buffer, usize),
 }
 
 impl Memory {
@@ -16,6 +18,7 @@ impl Memory {
     pub fn host_ptr(&self) -> Option<NonNull<u8>> {
         match self {
             Memory::Host(memory) => Some(memory.ptr),
+            Memory::Gpu(..) => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::array::Dtype;
 use crate::op::Scalar;
 
 /// The bytes of a number as an element of `dtype`, in the low bytes of the result. Conversion follows the rules of casts.
-pub(super) fn element_bits(value: Scalar, dtype: Dtype) -> u64 {
+pub(crate) fn element_bits(value: Scalar, dtype: Dtype) -> u64 {
     macro_rules! integer {
         ($T:ty, $U:ty) => {
             u64::from(match value {
@@ -117,7 +117,7 @@ pub(crate) fn arange(start: Scalar, step: Scalar, out: &mut Out) {
 }
 
 /// `start + step` without losing digits of integers.
-fn second(start: Scalar, step: Scalar) -> Scalar {
+pub(crate) fn second(start: Scalar, step: Scalar) -> Scalar {
     let whole = |v: Scalar| matches!(v, Scalar::Bool(_) | Scalar::Int(_) | Scalar::Uint(_));
     if whole(start) && whole(step) {
         let sum = start.to_i64().wrapping_add(step.to_i64());

@@ -14,6 +14,11 @@ pub(crate) fn info() -> DeviceInfo {
         backend: "cpu".to_owned(),
         memory_size: memory::total_ram(),
         features: features(),
+        driver: String::new(),
+        device_type: "cpu".to_owned(),
+        max_buffer_length: memory::total_ram(),
+        max_recommended_working_set_size: memory::total_ram() / 10 * 8,
+        resource_limit: memory::get_buffer_limit(),
     }
 }
 

@@ -1,0 +1,165 @@
+//! Arrays put together from others: each element of the output finds the one it comes from.
+
+use std::fmt::Write;
+
+use smallvec::SmallVec;
+
+use super::pipeline::Key;
+use super::record::{Bind, folded};
+use super::tensor::{Context, In, Out, position_sum, positions, shares};
+use super::wgsl::{self, GROUP, Text};
+use crate::error::Result;
+use crate::op::SliceSpec;
+
+type Params = SmallVec<[u32; 48]>;
+
+/// Launches a kernel that makes each word of the output on its own.
+pub(super) fn launch(
+    context: &Context,
+    pipeline: &super::pipeline::Pipeline,
+    out: &Out,
+    inputs: &[Bind],
+    params: &[u32],
+) -> Result<()> {
+    let words = (out.elements() as u64).div_ceil(u64::from(wgsl::per_word(out.dtype)));
+    let bytes = (out.elements() * out.dtype.size()).next_multiple_of(4) as u64;
+    let mut binds: SmallVec<[Bind; 8]> = SmallVec::new();
+    binds.push(Bind { buffer: out.buffer, start: 0, bytes });
+    binds.extend_from_slice(inputs);
+    context.launch(pipeline, &binds, params, folded(words.div_ceil(u64::from(GROUP))))
+}
+
+/// The sizes of all axes but the first, as `positions` takes them apart.
+pub(super) fn inner_sizes(shape: &[usize]) -> impl Iterator<Item = u32> + '_ {
+    shape.iter().skip(1).map(|&d| d as u32)
+}
+
+fn start(inputs: &[In], out: &Out) -> (Text, String, usize) {
+    let mut text = Text::new(shares(inputs, out.buffer));
+    text.output(out.dtype);
+    text.take(1);
+    let rank = out.shape.len();
+    let sizes = text.take(rank.saturating_sub(1));
+    let mut body = String::new();
+    positions(&mut body, "c", "i", rank, sizes);
+    (text, body, rank)
+}
+
+fn finish(text: &mut Text, out: &Out, body: &str) {
+    let _ = write!(text.body, "fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(out.dtype));
+    text.map_entry(out.dtype);
+}
+
+fn key(family: &'static str, inputs: &[In], out: &Out, more: u32) -> Key {
+    let words = [
+        out.dtype as u32,
+        out.shape.len() as u32,
+        inputs.len() as u32,
+        u32::from(shares(inputs, out.buffer)),
+        more,
+    ];
+    Key { family, words: SmallVec::from_slice(&words) }
+}
+
+/// Joins arrays along an axis.
+pub(super) fn concatenate(context: &Context, inputs: &[In], axis: usize, out: &Out) -> Result<()> {
+    let pipeline = context.pipeline(key("concatenate", inputs, out, axis as u32), || {
+        let (mut text, mut body, rank) = start(inputs, out);
+        for n in 0..inputs.len() {
+            text.input(out.dtype);
+            let (end, offset, strides) = (text.take(1), text.take(1), text.take(rank));
+            let at = position_sum(&format!("p.p{offset}"), "c", rank, strides);
+            if n + 1 < inputs.len() {
+                let _ = writeln!(body, "    if (c{axis} < p.p{end}) {{ return ld{n}({at}); }}");
+            } else {
+                let _ = writeln!(body, "    return ld{n}({at});");
+            }
+        }
+        finish(&mut text, out, &body);
+        ("concatenate".to_owned(), text)
+    })?;
+    let mut params: Params = SmallVec::from_slice(&[out.elements() as u32]);
+    params.extend(inner_sizes(out.shape));
+    let mut binds: SmallVec<[Bind; 8]> = SmallVec::new();
+    let mut end = 0;
+    for x in inputs {
+        let window = context.window(x)?;
+        binds.push(window.bind);
+        let first = (x.offset - window.skipped) as u32;
+        // Positions count from the output's start: the offset takes back what lies before this input.
+        let before = (end as u32).wrapping_mul(x.strides[axis] as i32 as u32);
+        end += x.shape[axis];
+        params.extend([end as u32, first.wrapping_sub(before)]);
+        params.extend(x.strides.iter().map(|&s| s as i32 as u32));
+    }
+    launch(context, &pipeline, out, &binds, &params)
+}
+
+/// The first input inside, the second one's only element around it.
+pub(super) fn pad(context: &Context, inputs: &[In], low: &[usize], out: &Out) -> Result<()> {
+    let pipeline = context.pipeline(key("pad", inputs, out, 0), || {
+        let (mut text, mut body, rank) = start(inputs, out);
+        text.input(out.dtype);
+        text.input(out.dtype);
+        let (offset, value) = (text.take(1), text.take(1));
+        let (strides, lows, sizes) = (text.take(rank), text.take(rank), text.take(rank));
+        let inside: Vec<String> =
+            (0..rank).map(|d| format!("c{d} - p.p{} < p.p{}", lows + d, sizes + d)).collect();
+        let condition = if rank == 0 { "true".to_owned() } else { inside.join(" && ") };
+        let at = position_sum(&format!("p.p{offset}"), "c", rank, strides);
+        let _ = writeln!(body, "    if ({condition}) {{ return ld0({at}); }}\n    return ld1(p.p{value});");
+        finish(&mut text, out, &body);
+        ("pad".to_owned(), text)
+    })?;
+    let (x, value) = (&inputs[0], &inputs[1]);
+    let (source, around) = (context.window(x)?, context.window(value)?);
+    let mut params: Params = SmallVec::from_slice(&[out.elements() as u32]);
+    params.extend(inner_sizes(out.shape));
+    let moved = x.strides.iter().zip(low).fold(0u32, |sum, (&s, &l)| {
+        sum.wrapping_add((l as u32).wrapping_mul(s as i32 as u32))
+    });
+    params.push(((x.offset - source.skipped) as u32).wrapping_sub(moved));
+    params.push((value.offset - around.skipped) as u32);
+    params.extend(x.strides.iter().map(|&s| s as i32 as u32));
+    params.extend(low.iter().map(|&l| l as u32));
+    params.extend(x.shape.iter().map(|&d| d as u32));
+    launch(context, &pipeline, out, &[source.bind, around.bind], &params)
+}
+
+/// The first input with a rectangular part taken from the second.
+pub(super) fn slice_update(context: &Context, inputs: &[In], spec: &SliceSpec, out: &Out) -> Result<()> {
+    let pipeline = context.pipeline(key("slice_update", inputs, out, 0), || {
+        let (mut text, mut body, rank) = start(inputs, out);
+        text.input(out.dtype);
+        text.input(out.dtype);
+        let (offset, strides) = (text.take(1), text.take(rank));
+        let (from, ways) = (text.take(1), text.take(rank));
+        let first = text.take(rank * 4);
+        let (mut inside, mut at) = (vec!["true".to_owned()], format!("p.p{from}"));
+        for d in 0..rank {
+            let [start, sign, step, size] = [0, 1, 2, 3].map(|k| first + d * 4 + k);
+            let _ = writeln!(body, "    let t{d} = (c{d} - p.p{start}) * p.p{sign};\n    let q{d} = t{d} / p.p{step};");
+            inside.push(format!("q{d} * p.p{step} == t{d} && q{d} < p.p{size}"));
+            let _ = write!(at, " + q{d} * p.p{}", ways + d);
+        }
+        let else_at = position_sum(&format!("p.p{offset}"), "c", rank, strides);
+        let _ = writeln!(body, "    if ({}) {{ return ld1({at}); }}\n    return ld0({else_at});", inside.join(" && "));
+        finish(&mut text, out, &body);
+        ("slice_update".to_owned(), text)
+    })?;
+    let (source, update) = (context.window(&inputs[0])?, context.window(&inputs[1])?);
+    let mut params: Params = SmallVec::from_slice(&[out.elements() as u32]);
+    params.extend(inner_sizes(out.shape));
+    for (x, window) in inputs.iter().zip([&source, &update]) {
+        params.push((x.offset - window.skipped) as u32);
+        params.extend(x.strides.iter().map(|&s| s as i32 as u32));
+    }
+    for d in 0..out.shape.len() {
+        let step = spec.step[d];
+        params.push(spec.start[d] as u32);
+        params.push(if step < 0 { u32::MAX } else { 1 });
+        params.push(step.unsigned_abs().clamp(1, u32::MAX as usize) as u32);
+        params.push(spec.size[d] as u32);
+    }
+    launch(context, &pipeline, out, &[source.bind, update.bind], &params)
+}

@@ -1,0 +1,288 @@
+//! A chain of elementwise operations as one kernel.
+//!
+//! The text depends on the program and on how its inputs lie (one element, row-major, or strided over so many axes), not
+//! on sizes, offsets or constants, which are parameters: so one compiled kernel serves many launches.
+
+use std::fmt::Write;
+
+use smallvec::SmallVec;
+
+use super::pipeline::{Key, Pipeline};
+use super::record::folded;
+use super::tensor::{Axes, Context, In, Out, position_sum, positions, shares, window};
+use super::wgsl::{self, GROUP, Text};
+use crate::array::Dtype;
+use crate::backend::cpu::{element_bits, is_row_major};
+use crate::error::{Error, Result};
+use crate::op::{Arg, Func, Instr, Program};
+
+/// How an input lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lie {
+    /// The same element everywhere.
+    One,
+    /// Row-major.
+    Flat,
+    Strided,
+}
+
+/// More axes than this, after joining, are rare and not worth a kernel.
+const MOST_AXES: usize = 8;
+
+/// Whether the instruction has a WGSL expression.
+pub(super) fn has_expression(func: Func, compute: Dtype) -> bool {
+    match func {
+        Func::Unary(op) => wgsl::unary(op, compute, "x").is_some(),
+        Func::Binary(op) => wgsl::binary(op, compute, "x", "y").is_some(),
+        Func::Select | Func::Cast => true,
+    }
+}
+
+/// A program that copies elements.
+pub(super) fn copy_program(dtype: Dtype) -> Program {
+    let instr = Instr { func: Func::Cast, compute: dtype, result: dtype, args: [Arg::Input(0); 3] };
+    let mut program = Program::default();
+    program.instrs.push(instr);
+    program.inputs.push(dtype);
+    program
+}
+
+struct Layout {
+    axes: Axes,
+    lies: SmallVec<[Lie; 4]>,
+}
+
+impl Layout {
+    fn new(inputs: &[In], out: &Out) -> Layout {
+        let missing = |x: &In| out.shape.len() - x.shape.len();
+        let strides: SmallVec<[SmallVec<[isize; 6]>; 4]> = inputs
+            .iter()
+            .map(|x| {
+                let stride = |d: usize| match d.checked_sub(missing(x)) {
+                    Some(i) if x.shape[i] == out.shape[d] => x.strides[i],
+                    _ => 0,
+                };
+                (0..out.shape.len()).map(stride).collect()
+            })
+            .collect();
+        let lists: SmallVec<[&[isize]; 4]> = strides.iter().map(SmallVec::as_slice).collect();
+        let axes = Axes::new(out.shape, &lists);
+        let lie = |s: &SmallVec<[isize; 6]>| {
+            if axes.shape.iter().zip(s).all(|(&d, &s)| s == 0 || d == 1) {
+                Lie::One
+            } else if is_row_major(&axes.shape, s) {
+                Lie::Flat
+            } else {
+                Lie::Strided
+            }
+        };
+        let lies = axes.strides.iter().map(lie).collect();
+        Layout { axes, lies }
+    }
+
+    fn is_strided(&self) -> bool {
+        self.lies.contains(&Lie::Strided)
+    }
+}
+
+/// Whether the kernel can reach these arrays: flat ones of any size by windows, others within one binding.
+pub(super) fn reaches(gpu: &super::device::Gpu, inputs: &[In], out: &Out) -> bool {
+    let layout = Layout::new(inputs, out);
+    let limit = gpu.largest_binding();
+    let small = |x: &In, lie: Lie| {
+        let (low, high) = x.reach();
+        lie != Lie::Strided || ((high - low + 1) * x.dtype.size()) as u64 + 256 <= limit
+    };
+    out.elements() <= u32::MAX as usize / 2
+        && (!layout.is_strided() || layout.axes.rank() <= MOST_AXES)
+        && inputs.iter().zip(&layout.lies).all(|(x, &lie)| small(x, lie))
+}
+
+/// Runs a program over all elements of `out`.
+pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out) -> Result<()> {
+    let layout = Layout::new(inputs, out);
+    let shared = shares(inputs, out.buffer);
+    let pipeline = context.pipeline(key(program, &layout, out.dtype, shared), || {
+        (name(program), text(program, &layout, out.dtype, shared))
+    })?;
+    let constants: SmallVec<[u32; 8]> = program
+        .consts
+        .iter()
+        .flat_map(|&(value, dtype)| {
+            let bits = element_bits(value, dtype);
+            [bits as u32, (bits >> 32) as u32].into_iter().take(words_of(dtype))
+        })
+        .collect();
+    launch(context, &pipeline, &layout, inputs, out, &constants)
+}
+
+/// Runs a formula of `x0`, `x1`, … (the inputs' elements) over all elements of `out`; `name` stands for the formula.
+pub(super) fn formula(
+    context: &Context,
+    name: &'static str,
+    inputs: &[In],
+    out: &Out,
+    formula: &str,
+) -> Result<()> {
+    let layout = Layout::new(inputs, out);
+    let shared = shares(inputs, out.buffer);
+    let dtypes: SmallVec<[Dtype; 4]> = inputs.iter().map(|x| x.dtype).collect();
+    let mut words: SmallVec<[u32; 24]> = SmallVec::new();
+    let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
+    words.push(u32::from(shared) | (out.dtype as u32) << 1 | rank << 8);
+    words.extend(layout.lies.iter().zip(&dtypes).map(|(&lie, &dtype)| lie as u32 | (dtype as u32) << 8));
+    let pipeline = context.pipeline(Key { family: name, words }, || {
+        let (mut text, mut body) = inputs_text(&layout, &dtypes, out.dtype, shared);
+        let _ = writeln!(body, "    return {formula};");
+        finish(&mut text, out.dtype, &body);
+        (name.to_owned(), text)
+    })?;
+    launch(context, &pipeline, &layout, inputs, out, &[])
+}
+
+/// Launches a kernel over windows of the arrays.
+fn launch(
+    context: &Context,
+    pipeline: &Pipeline,
+    layout: &Layout,
+    inputs: &[In],
+    out: &Out,
+    constants: &[u32],
+) -> Result<()> {
+    let widest = inputs.iter().map(|x| x.dtype.size()).chain([out.dtype.size()]).max().unwrap_or(8);
+    let (all, most) = (out.elements(), context.gpu.largest_binding() as usize / 2 / widest / 1024 * 1024);
+    let fits = all * widest + 256 <= context.gpu.largest_binding() as usize;
+    let step = if fits { all } else { most.max(1024) };
+    let mut first = 0;
+    while first < all {
+        let count = step.min(all - first);
+        let mut params: SmallVec<[u32; 32]> = SmallVec::from_slice(&[count as u32, first as u32]);
+        if layout.is_strided() {
+            params.extend(layout.axes.shape.iter().skip(1).map(|&d| d as u32));
+        }
+        let target = window(context.gpu, out.buffer, out.dtype, first, first + count - 1);
+        let mut binds: SmallVec<[_; 8]> = SmallVec::new();
+        binds.push(target.ok_or_else(too_large)?.bind);
+        for (i, x) in inputs.iter().enumerate() {
+            let (low, high) = match layout.lies[i] {
+                Lie::One => (x.offset, x.offset),
+                Lie::Flat => (x.offset + first, x.offset + first + count - 1),
+                Lie::Strided => x.reach(),
+            };
+            let part = window(context.gpu, x.buffer, x.dtype, low, high).ok_or_else(too_large)?;
+            binds.push(part.bind);
+            let start = if layout.lies[i] == Lie::Flat { low } else { x.offset };
+            params.push((start - part.skipped) as u32);
+            if layout.lies[i] == Lie::Strided {
+                params.extend(layout.axes.strides[i].iter().map(|&s| s as i32 as u32));
+            }
+        }
+        params.extend_from_slice(constants);
+        let words = count.div_ceil(wgsl::per_word(out.dtype) as usize);
+        context.launch(pipeline, &binds, &params, folded((words as u64).div_ceil(u64::from(GROUP))))?;
+        first += count;
+    }
+    Ok(())
+}
+
+fn too_large() -> Error {
+    Error::internal("gpu", "an array outside the limits of bindings was not sent to the CPU")
+}
+
+/// Parameter words of a constant.
+fn words_of(dtype: Dtype) -> usize {
+    if dtype.size() == 8 { 2 } else { 1 }
+}
+
+fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Key {
+    let mut words: SmallVec<[u32; 24]> = SmallVec::new();
+    let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
+    words.push(u32::from(shared) | (out as u32) << 1 | rank << 8 | (program.instrs.len() as u32) << 16);
+    for (lie, &dtype) in layout.lies.iter().zip(&program.inputs) {
+        words.push(*lie as u32 | (dtype as u32) << 8);
+    }
+    words.push(u32::MAX);
+    words.extend(program.consts.iter().map(|&(_, dtype)| dtype as u32));
+    words.push(u32::MAX);
+    for instr in &program.instrs {
+        let func = match instr.func {
+            Func::Unary(op) => op as u32,
+            Func::Binary(op) => 256 + op as u32,
+            Func::Select => 512,
+            Func::Cast => 513,
+        };
+        words.push(func | (instr.compute as u32) << 16 | (instr.result as u32) << 24);
+        words.extend(instr.args().iter().map(|arg| match *arg {
+            Arg::Input(i) => u32::from(i),
+            Arg::Instr(i) => 1 << 16 | u32::from(i),
+            Arg::Const(i) => 2 << 16 | u32::from(i),
+        }));
+    }
+    Key { family: "elementwise", words }
+}
+
+fn name(program: &Program) -> String {
+    let names: Vec<&str> = program.instrs.iter().take(4).map(|i| i.func.name()).collect();
+    let more = program.instrs.len().saturating_sub(names.len());
+    if more > 0 { format!("{}_and_{more}_more", names.join("_")) } else { names.join("_") }
+}
+
+/// Declares output and inputs, and reads each input's element as `x0`, `x1`, ….
+fn inputs_text(layout: &Layout, inputs: &[Dtype], out: Dtype, shared: bool) -> (Text, String) {
+    let mut text = Text::new(shared);
+    text.output(out);
+    text.take(2);
+    let (rank, strided) = (layout.axes.rank(), layout.is_strided());
+    let sizes = if strided { text.take(rank - 1) } else { 0 };
+    let mut body = String::new();
+    if strided {
+        positions(&mut body, "c", "i + p.p1", rank, sizes);
+    }
+    for (&lie, &dtype) in layout.lies.iter().zip(inputs) {
+        let n = text.input(dtype);
+        let offset = text.take(1);
+        let at = match lie {
+            Lie::One => format!("p.p{offset}"),
+            Lie::Flat => format!("p.p{offset} + i"),
+            Lie::Strided => {
+                let strides = text.take(rank);
+                position_sum(&format!("p.p{offset}"), "c", rank, strides)
+            }
+        };
+        let _ = writeln!(body, "    let x{n} = ld{n}({at});");
+    }
+    (text, body)
+}
+
+fn finish(text: &mut Text, out: Dtype, body: &str) {
+    let _ = write!(text.body, "fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(out));
+    text.map_entry(out);
+}
+
+fn text(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
+    let (mut text, mut body) = inputs_text(layout, &program.inputs, out, shared);
+    for (i, &(_, dtype)) in program.consts.iter().enumerate() {
+        let at = text.take(words_of(dtype));
+        let _ = writeln!(body, "    let k{i} = {};", wgsl::parameter(dtype, at));
+    }
+    for (i, instr) in program.instrs.iter().enumerate() {
+        let arg = |n: usize| match instr.args[n] {
+            Arg::Input(i) => format!("x{i}"),
+            Arg::Instr(i) => format!("t{i}"),
+            Arg::Const(i) => format!("k{i}"),
+        };
+        let expression = match instr.func {
+            Func::Unary(op) => wgsl::unary(op, instr.compute, &arg(0)),
+            Func::Binary(op) => wgsl::binary(op, instr.compute, &arg(0), &arg(1)),
+            Func::Select => Some(format!("select({}, {}, {})", arg(2), arg(1), arg(0))),
+            Func::Cast => Some(wgsl::cast(instr.compute, instr.result, &arg(0))),
+        };
+        // Checked before with `has_expression`.
+        let expression = expression.unwrap_or_else(|| arg(0));
+        let _ = writeln!(body, "    let t{i} = {expression};");
+    }
+    let last = program.instrs.len().saturating_sub(1);
+    let _ = writeln!(body, "    return t{last};");
+    finish(&mut text, out, &body);
+    text
+}

@@ -1,0 +1,28 @@
+//! The GPU backend: WGSL kernels through wgpu, on Metal, Vulkan and DirectX 12.
+//!
+//! `device` finds and opens graphics processors, `transfer` moves memory, `record` collects launches of a stream and
+//! `submit` follows them to their end. `wgsl` writes text, `pipeline` compiles it; the other files are one family of
+//! operations each. `step` decides what runs here; everything else runs on the CPU and is marked so.
+
+mod arg_reduce;
+mod assemble;
+mod device;
+mod elementwise;
+mod fill;
+mod matmul;
+mod pipeline;
+mod random;
+mod record;
+mod reduce;
+mod scan;
+mod step;
+mod submit;
+mod tensor;
+mod transfer;
+mod wgsl;
+
+pub(crate) use device::{count, gpu, has_hardware, info};
+pub(crate) use record::recorder;
+pub(crate) use step::{can_fuse, copies, copy, most_inputs, run, supports};
+pub(crate) use tensor::{Context, In, Out};
+pub(crate) use transfer::{allocate, download, mirror, upload};

@@ -1,0 +1,253 @@
+//! Recording: each stream collects its launches and hands them to the queue together, when a batch ends or enough has
+//! been collected.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use parking_lot::{Mutex, RwLock};
+use smallvec::SmallVec;
+
+use super::device::Gpu;
+use super::pipeline::Pipeline;
+use super::wgsl::ROW;
+use crate::error::{Error, Result};
+use crate::memory::{Buffer, Memory};
+use crate::stream::Stream;
+
+/// A submission holds at most this many launches: enough that its cost is small beside theirs, few enough that the GPU
+/// starts early.
+const MOST_LAUNCHES: u32 = 64;
+/// And touches at most this many bytes, since what it reads and writes stays allocated until it is submitted.
+const MOST_BYTES: u64 = 512 << 20;
+/// Parameters that are too large for immediates lie in slots of this size, the alignment that every device accepts.
+const SLOT: usize = 256;
+const SLOTS: usize = 256;
+
+/// A part of a buffer as a kernel sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Bind<'a> {
+    pub buffer: &'a Buffer,
+    /// Bytes from the buffer's start, a multiple of 256.
+    pub start: u64,
+    /// Bytes, a multiple of 4.
+    pub bytes: u64,
+}
+
+impl<'a> Bind<'a> {
+    /// The whole buffer.
+    pub fn whole(buffer: &'a Buffer) -> Bind<'a> {
+        Bind { buffer, start: 0, bytes: buffer.bytes() as u64 }
+    }
+}
+
+/// One launch of a kernel.
+pub(crate) struct Dispatch<'a> {
+    pub pipeline: &'a Pipeline,
+    /// The output, then the inputs.
+    pub binds: &'a [Bind<'a>],
+    pub params: &'a [u32],
+    pub groups: [u32; 3],
+}
+
+/// Workgroups for `count` invocations' groups in one dimension, folded where a row is too short.
+pub(crate) fn folded(groups: u64) -> [u32; 3] {
+    if groups <= 65_535 {
+        [groups as u32, 1, 1]
+    } else {
+        [ROW, groups.div_ceil(u64::from(ROW)) as u32, 1]
+    }
+}
+
+/// The launches of one stream that have not been submitted.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    encoder: Option<wgpu::CommandEncoder>,
+    pass: Option<wgpu::ComputePass<'static>>,
+    /// Buffers the commands use; their memory may be handed out again only after the submission.
+    held: HashMap<u64, Buffer>,
+    launches: u32,
+    bytes: u64,
+    params: Option<wgpu::Buffer>,
+    slots: Vec<u8>,
+    /// The submission made last.
+    latest: u64,
+    /// Why a submission in this batch failed.
+    failed: Option<Error>,
+}
+
+static RECORDERS: LazyLock<RwLock<HashMap<usize, Arc<Mutex<Recorder>>>>> = LazyLock::new(RwLock::default);
+
+/// The recorder of a stream.
+pub(crate) fn recorder(stream: Stream) -> Arc<Mutex<Recorder>> {
+    if let Some(known) = RECORDERS.read().get(&stream.index()) {
+        return known.clone();
+    }
+    RECORDERS.write().entry(stream.index()).or_default().clone()
+}
+
+/// Submits the launches of every stream that use this buffer.
+pub(crate) fn flush_users(gpu: &'static Gpu, buffer: &Buffer) -> Result<()> {
+    let all: Vec<_> = RECORDERS.read().values().cloned().collect();
+    for recorder in all {
+        let mut recorder = recorder.lock();
+        if recorder.holds(buffer) {
+            recorder.flush(gpu);
+        }
+    }
+    Ok(())
+}
+
+impl Recorder {
+    /// Whether unsubmitted commands use this buffer.
+    pub fn holds(&self, buffer: &Buffer) -> bool {
+        self.held.contains_key(&buffer.id())
+    }
+
+    /// Records a launch. The kernel sees everything recorded or submitted before.
+    pub fn launch(&mut self, gpu: &'static Gpu, stream: Stream, dispatch: &Dispatch) -> Result<()> {
+        let pipeline = dispatch.pipeline;
+        debug_assert_eq!(dispatch.binds.len() as u32, pipeline.buffers);
+        debug_assert_eq!(dispatch.params.len(), pipeline.params);
+        let mut words: SmallVec<[u8; 128]> = SmallVec::new();
+        words.extend(dispatch.params.iter().flat_map(|p| p.to_le_bytes()));
+        let slot = if pipeline.immediates { None } else { Some(self.slot(gpu, &words)?) };
+        let mut entries: SmallVec<[wgpu::BindGroupEntry; 8]> = SmallVec::new();
+        for (binding, bind) in dispatch.binds.iter().enumerate() {
+            entries.push(wgpu::BindGroupEntry { binding: binding as u32, resource: resource(bind)? });
+        }
+        if let (Some(slot), Some(params)) = (slot, &self.params) {
+            let size = std::num::NonZeroU64::new(words.len() as u64);
+            let resource =
+                wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer: params, offset: slot, size });
+            entries.push(wgpu::BindGroupEntry { binding: pipeline.buffers, resource });
+        }
+        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(&pipeline.label),
+            layout: &pipeline.layout,
+            entries: &entries,
+        });
+        drop(entries);
+        let pass = self.pass(gpu, stream);
+        pass.set_pipeline(&pipeline.pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        if pipeline.immediates {
+            pass.set_immediates(0, &words);
+        }
+        let [x, y, z] = dispatch.groups;
+        pass.dispatch_workgroups(x, y, z);
+        for bind in dispatch.binds {
+            self.bytes += bind.bytes;
+            self.held.entry(bind.buffer.id()).or_insert_with(|| bind.buffer.clone());
+        }
+        self.launches += 1;
+        if self.launches >= MOST_LAUNCHES || self.bytes >= MOST_BYTES {
+            self.flush(gpu);
+        }
+        Ok(())
+    }
+
+    /// Copies bytes between buffers, in order with the launches.
+    pub fn copy(&mut self, gpu: &'static Gpu, stream: Stream, from: &Bind, to: &wgpu::Buffer) -> Result<()> {
+        let (memory, offset) = place(from.buffer)?;
+        self.pass = None;
+        let encoder = self.encoder(gpu, stream);
+        encoder.copy_buffer_to_buffer(memory, offset + from.start, to, 0, from.bytes);
+        self.held.entry(from.buffer.id()).or_insert_with(|| from.buffer.clone());
+        self.launches += 1;
+        Ok(())
+    }
+
+    fn encoder(&mut self, gpu: &Gpu, stream: Stream) -> &mut wgpu::CommandEncoder {
+        self.encoder.get_or_insert_with(|| {
+            let label = stream.label();
+            gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&label) })
+        })
+    }
+
+    fn pass(&mut self, gpu: &Gpu, stream: Stream) -> &mut wgpu::ComputePass<'static> {
+        let encoder = self.encoder.get_or_insert_with(|| {
+            let label = stream.label();
+            gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&label) })
+        });
+        self.pass.get_or_insert_with(|| {
+            let label = stream.label();
+            let description = wgpu::ComputePassDescriptor { label: Some(&label), timestamp_writes: None };
+            encoder.begin_compute_pass(&description).forget_lifetime()
+        })
+    }
+
+    /// A place for parameters that do not fit immediates; they are written when the commands are submitted.
+    fn slot(&mut self, gpu: &'static Gpu, words: &[u8]) -> Result<u64> {
+        let size = words.len().next_multiple_of(SLOT);
+        if self.slots.len() + size > SLOT * SLOTS {
+            self.flush(gpu);
+        }
+        if self.params.is_none() {
+            let made = gpu.guarded(|| {
+                gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("parameters"),
+                    size: (SLOT * SLOTS) as u64,
+                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                })
+            });
+            self.params = Some(made.map_err(|error| Error::device("gpu", gpu.id, error))?);
+        }
+        let start = self.slots.len();
+        self.slots.extend_from_slice(words);
+        self.slots.resize(start + size, 0);
+        Ok(start as u64)
+    }
+
+    /// Submits what was recorded. A failure is kept for the end of the batch.
+    pub fn flush(&mut self, gpu: &'static Gpu) {
+        self.pass = None;
+        if let Some(encoder) = self.encoder.take() {
+            if let (false, Some(params)) = (self.slots.is_empty(), &self.params) {
+                gpu.queue.write_buffer(params, 0, &self.slots);
+            }
+            match gpu.submissions.submit(gpu, encoder) {
+                Ok(number) => self.latest = number,
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        self.slots.clear();
+        self.held.clear();
+        (self.launches, self.bytes) = (0, 0);
+    }
+
+    /// Submits the rest of a batch; returns the submission that completes it.
+    ///
+    /// # Errors
+    /// Why a submission of the batch failed.
+    pub fn end_batch(&mut self, gpu: &'static Gpu) -> Result<u64> {
+        self.flush(gpu);
+        match self.failed.take() {
+            Some(error) => Err(error),
+            // A batch of nothing but views is complete when everything before it is.
+            None => Ok(self.latest.max(gpu.submissions.latest())),
+        }
+    }
+}
+
+/// The wgpu buffer a piece of memory lies in, and where.
+fn place(buffer: &Buffer) -> Result<(&wgpu::Buffer, u64)> {
+    match buffer.place() {
+        Some((Memory::Gpu(memory, _), offset)) => Ok((memory, offset)),
+        _ => Err(Error::internal("gpu", format!("{buffer:?} is not in a GPU's memory"))),
+    }
+}
+
+fn resource<'a>(bind: &Bind<'a>) -> Result<wgpu::BindingResource<'a>> {
+    let (buffer, offset) = place(bind.buffer)?;
+    let size = std::num::NonZeroU64::new(bind.bytes);
+    Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: offset + bind.start, size }))
+}
+
+/// Whether two pieces lie in one wgpu buffer, which then must be writable in all bindings of a launch.
+pub(crate) fn share_memory(a: &Buffer, b: &Buffer) -> bool {
+    match (a.place(), b.place()) {
+        (Some((Memory::Gpu(a, _), _)), Some((Memory::Gpu(b, _), _))) => a == b,
+        _ => false,
+    }
+}

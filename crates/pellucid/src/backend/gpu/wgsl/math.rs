@@ -1,0 +1,690 @@
+//! Functions that WGSL lacks, or defines too loosely: drivers may be off by thousands of ULPs in `asin` and flush or
+//! drop NaN. Each kernel gets those it calls and what they call.
+
+use super::functions::integer_helper;
+
+/// The functions named in `text`, with those they need.
+pub(super) fn helpers_for(text: &str) -> String {
+    let mut all = text.to_owned();
+    let mut chosen: Vec<&str> = Vec::new();
+    // Later ones call earlier ones only.
+    for &(name, source) in HELPERS.iter().rev() {
+        if calls(&all, name) {
+            all.push_str(source);
+            chosen.push(source);
+        }
+    }
+    chosen.reverse();
+    let mut result = chosen.concat();
+    for name in ["floor_divide", "remainder", "power"] {
+        for ty in ["i32", "u32", "i64", "u64"] {
+            if calls(text, &format!("{name}_{ty}")) {
+                result.push_str(&integer_helper(name, ty));
+            }
+        }
+    }
+    result
+}
+
+/// Whether `name` is called somewhere, as a whole word.
+fn calls(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        !word && text[at + name.len()..].starts_with('(')
+    })
+}
+
+/// Name and source. Infinities and NaN go through a variable, because WGSL refuses them as constants.
+const HELPERS: &[(&str, &str)] = &[
+    ("inf_", "fn inf_() -> f32 { var b = 0x7f800000u; return bitcast<f32>(b); }\n"),
+    ("nan_", "fn nan_() -> f32 { var b = 0x7fc00000u; return bitcast<f32>(b); }\n"),
+    ("isnan_", "fn isnan_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }\n"),
+    ("isinf_", "fn isinf_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }\n"),
+    ("isfin_", "fn isfin_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) < 0x7f800000u; }\n"),
+    (
+        "copysign_",
+        "fn copysign_(x: f32, s: f32) -> f32 {
+    return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(s) & 0x80000000u));
+}\n",
+    ),
+    (
+        "f16_bits",
+        "fn f16_bits(x: f32) -> u32 {
+    let b = bitcast<u32>(x);
+    let s = (b >> 16u) & 0x8000u;
+    let a = b & 0x7fffffffu;
+    if (a > 0x7f800000u) { return s | 0x7e00u; }
+    if (a >= 0x477ff000u) { return s | 0x7c00u; }
+    if (a < 0x38800000u) { return s | u32(round(bitcast<f32>(a) * 16777216.0)); }
+    return s | ((a + 0xc8000fffu + ((a >> 13u) & 1u)) >> 13u);
+}\n",
+    ),
+    (
+        "f16_value",
+        "fn f16_value(h: u32) -> f32 {
+    let s = (h & 0x8000u) << 16u;
+    let e = h & 0x7c00u;
+    if (e == 0u) { return bitcast<f32>(bitcast<u32>(f32(h & 0x3ffu) * 5.9604644775390625e-8) | s); }
+    if (e == 0x7c00u) { return bitcast<f32>(s | 0x7f800000u | ((h & 0x3ffu) << 13u)); }
+    return bitcast<f32>(s | (((h & 0x7fffu) << 13u) + 0x38000000u));
+}\n",
+    ),
+    (
+        "bf16_bits",
+        "fn bf16_bits(x: f32) -> u32 {
+    let b = bitcast<u32>(x);
+    if ((b & 0x7fffffffu) > 0x7f800000u) { return (b >> 16u) | 0x40u; }
+    return (b + 0x7fffu + ((b >> 16u) & 1u)) >> 16u;
+}\n",
+    ),
+    ("bf16_value", "fn bf16_value(h: u32) -> f32 { return bitcast<f32>(h << 16u); }\n"),
+    ("r16_", "fn r16_(x: f32) -> f32 { return f16_value(f16_bits(x)); }\n"),
+    ("rbf_", "fn rbf_(x: f32) -> f32 { return bf16_value(bf16_bits(x)); }\n"),
+    (
+        "f_to_i",
+        "fn f_to_i(x: f32, low: i32, high: i32) -> i32 {
+    if (isnan_(x)) { return 0; }
+    if (x <= f32(low)) { return low; }
+    if (x >= f32(high)) { return high; }
+    return i32(x);
+}\n",
+    ),
+    (
+        "f_to_u",
+        "fn f_to_u(x: f32, high: u32) -> u32 {
+    if (!(x > 0.0)) { return 0u; }
+    if (x >= f32(high)) { return high; }
+    return u32(x);
+}\n",
+    ),
+    (
+        "f_to_i64",
+        "fn f_to_i64(x: f32) -> i64 {
+    if (isnan_(x)) { return 0li; }
+    if (x >= 9223372036854775808.0) { return 9223372036854775807li; }
+    if (x <= -9223372036854775808.0) { return -9223372036854775807li - 1li; }
+    return i64(x);
+}\n",
+    ),
+    (
+        "f_to_u64",
+        "fn f_to_u64(x: f32) -> u64 {
+    if (!(x > 0.0)) { return 0lu; }
+    if (x >= 18446744073709551616.0) { return 18446744073709551615lu; }
+    return u64(x);
+}\n",
+    ),
+    ("pow2_", "fn pow2_(n: i32) -> f32 { return bitcast<f32>(u32(n + 127) << 23u); }\n"),
+    // x = n ln 2 + r; expm1(r) and n.
+    (
+        "expr_",
+        "struct Reduced_ { e: f32, n: i32 }
+fn expr_(x: f32) -> Reduced_ {
+    let nf = round(x * 1.4426950408889634);
+    var r = fma(nf, -0.693359375, x);
+    r = fma(nf, 2.1219444005469058e-4, r);
+    var q = fma(r, 1.395047293e-03, 8.368884213e-03);
+    q = fma(r, q, 4.166620597e-02);
+    q = fma(r, q, 1.666651815e-01);
+    q = fma(r, q, 0.5);
+    return Reduced_(fma(r * r, q, r), i32(nf));
+}\n",
+    ),
+    (
+        "exp_",
+        "fn exp_(x: f32) -> f32 {
+    if (isnan_(x)) { return x; }
+    let c = clamp(x, -104.0, 89.0);
+    let r = expr_(c);
+    let half = r.n >> 1u;
+    return (1.0 + r.e) * pow2_(half) * pow2_(r.n - half);
+}\n",
+    ),
+    (
+        "expm1_",
+        "fn expm1_(x: f32) -> f32 {
+    if (isnan_(x) || x == 0.0) { return x; }
+    let r = expr_(clamp(x, -30.0, 89.0));
+    if (r.n == 0) { return r.e; }
+    let s = pow2_(r.n - 1);
+    return 2.0 * fma(s, r.e, s - 0.5);
+}\n",
+    ),
+    // log of a number in [sqrt 1/2, sqrt 2) given as f = m - 1.
+    (
+        "log_poly_",
+        "fn log_poly_(f: f32) -> f32 {
+    var p = fma(f, 6.915164739e-02, -1.178970486e-01);
+    p = fma(f, p, 1.187301353e-01);
+    p = fma(f, p, -1.238436848e-01);
+    p = fma(f, p, 1.421865523e-01);
+    p = fma(f, p, -1.666924953e-01);
+    p = fma(f, p, 2.000222653e-01);
+    p = fma(f, p, -2.499998659e-01);
+    return fma(f, p, 3.333331048e-01);
+}\n",
+    ),
+    (
+        "log_parts_",
+        "struct Parts_ { f: f32, e: f32 }
+fn log_parts_(x: f32) -> Parts_ {
+    let tiny = x < 1.1754943508222875e-38;
+    let y = select(x, x * 8388608.0, tiny);
+    let bits = bitcast<i32>(y);
+    let e = (bits - 0x3f3504f3) >> 23u;
+    return Parts_(bitcast<f32>(bits - (e << 23u)) - 1.0, f32(e) + select(0.0, -23.0, tiny));
+}\n",
+    ),
+    (
+        "log_",
+        "fn log_(x: f32) -> f32 {
+    if (!(x > 0.0)) {
+        if (x == 0.0) { return -inf_(); }
+        return nan_();
+    }
+    if (isinf_(x)) { return x; }
+    let s = log_parts_(x);
+    let z = s.f * s.f;
+    var r = fma(s.e, -2.1219444005469058e-4, s.f * z * log_poly_(s.f));
+    r = s.f + fma(-0.5, z, r);
+    return fma(s.e, 0.693359375, r);
+}\n",
+    ),
+    (
+        "log2_",
+        "fn log2_(x: f32) -> f32 {
+    if (!(x > 0.0) || isinf_(x)) { return log_(x); }
+    let s = log_parts_(x);
+    let z = s.f * s.f;
+    let r = s.f + fma(-0.5, z, s.f * z * log_poly_(s.f));
+    return fma(r, 1.4426950408889634, s.e);
+}\n",
+    ),
+    (
+        "log10_",
+        "fn log10_(x: f32) -> f32 {
+    if (!(x > 0.0) || isinf_(x)) { return log_(x); }
+    let s = log_parts_(x);
+    let z = s.f * s.f;
+    let r = s.f + fma(-0.5, z, s.f * z * log_poly_(s.f));
+    return fma(s.e, 0.30078125, fma(s.e, 2.4874569584e-4, r * 0.4342944819032518));
+}\n",
+    ),
+    (
+        "log1p_",
+        "fn log1p_(x: f32) -> f32 {
+    if (isnan_(x) || x == 0.0 || x >= 16777216.0) { return log_(1.0 + x) + select(0.0, x, x == 0.0); }
+    let u = 1.0 + x;
+    if (u == 1.0) { return x; }
+    if (u <= 0.0) { return log_(u); }
+    return log_(u) + (x - (u - 1.0)) / u;
+}\n",
+    ),
+    (
+        "tanh_",
+        "fn tanh_(x: f32) -> f32 {
+    if (isnan_(x)) { return x; }
+    let a = abs(x);
+    if (a < 0.625) {
+        let z = x * x;
+        var p = fma(z, 2.147526713e-03, -8.182661608e-03);
+        p = fma(z, p, 2.170296200e-02);
+        p = fma(z, p, -5.394720286e-02);
+        p = fma(z, p, 1.333321035e-01);
+        p = fma(z, p, -3.333333135e-01);
+        return copysign_(fma(a * z, p, a), x);
+    }
+    let r = expr_(2.0 * min(a, 44.0));
+    return copysign_(1.0 - 2.0 / fma(1.0 + r.e, pow2_(r.n), 1.0), x);
+}\n",
+    ),
+    (
+        "sigmoid_",
+        "fn sigmoid_(x: f32) -> f32 {
+    let top = exp_(-abs(x));
+    let bottom = 1.0 + top;
+    return select(top / bottom, 1.0 / bottom, x >= 0.0);
+}\n",
+    ),
+    (
+        "erf_",
+        "fn erf_(x: f32) -> f32 {
+    if (isnan_(x)) { return x; }
+    let a = abs(x);
+    if (a < 0.925) {
+        let z = x * x;
+        var p = fma(z, -1.025355505e-05, 1.144387643e-04);
+        p = fma(z, p, -8.505202713e-04);
+        p = fma(z, p, 5.222269334e-03);
+        p = fma(z, p, -2.686580084e-02);
+        p = fma(z, p, 1.128378808e-01);
+        p = fma(z, p, -3.761263788e-01);
+        p = fma(z, p, 1.283791661e-01);
+        return fma(x, p, x);
+    }
+    let t = min(a, 4.0);
+    var q = fma(t, 6.035393767e-07, -1.198752852e-05);
+    q = fma(t, q, 1.042045551e-04);
+    q = fma(t, q, -5.010307068e-04);
+    q = fma(t, q, 1.236177166e-03);
+    q = fma(t, q, 6.020903820e-04);
+    q = fma(t, q, -1.996035688e-02);
+    q = fma(t, q, 1.032930911e-01);
+    q = fma(t, q, 6.364348531e-01);
+    q = fma(t, q, 1.128407836e+00);
+    let r = expr_(-(t * q));
+    return copysign_(1.0 - (1.0 + r.e) * pow2_(r.n), x);
+}\n",
+    ),
+    (
+        "erfinv_",
+        "fn erfinv_(x: f32) -> f32 {
+    if (abs(x) == 1.0) { return copysign_(inf_(), x); }
+    if (!(abs(x) < 1.0)) { return nan_(); }
+    var w = -log1p_(-x * x);
+    var p: f32;
+    if (w < 5.0) {
+        w = w - 2.5;
+        p = fma(2.81022636e-08, w, 3.43273939e-07);
+        p = fma(p, w, -3.5233877e-06);
+        p = fma(p, w, -4.39150654e-06);
+        p = fma(p, w, 0.00021858087);
+        p = fma(p, w, -0.00125372503);
+        p = fma(p, w, -0.00417768164);
+        p = fma(p, w, 0.246640727);
+        p = fma(p, w, 1.50140941);
+    } else {
+        w = sqrt(w) - 3.0;
+        p = fma(-0.000200214257, w, 0.000100950558);
+        p = fma(p, w, 0.00134934322);
+        p = fma(p, w, -0.00367342844);
+        p = fma(p, w, 0.00573950773);
+        p = fma(p, w, -0.0076224613);
+        p = fma(p, w, 0.00943887047);
+        p = fma(p, w, 1.00167406);
+        p = fma(p, w, 2.83297682);
+    }
+    return p * x;
+}\n",
+    ),
+    // Exact quotient and remainder of huge angles: 2/pi to 192 bits, multiplied by the mantissa.
+    (
+        "huge_angle_",
+        "fn two_over_pi_(i: u32) -> u32 {
+    switch i {
+        case 0u: { return 0u; } case 1u: { return 0xa2f9836eu; } case 2u: { return 0x4e441529u; }
+        case 3u: { return 0xfc2757d1u; } case 4u: { return 0xf534ddc0u; } case 5u: { return 0xdb629599u; }
+        case 6u: { return 0x3c439041u; } default: { return 0xfe5163abu; }
+    }
+}
+fn mul_high_(a: u32, b: u32) -> u32 {
+    let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+    let mid = ah * bl + ((al * bl) >> 16u);
+    let low = al * bh + (mid & 0xffffu);
+    return ah * bh + (mid >> 16u) + (low >> 16u);
+}
+fn huge_angle_(x: f32) -> Angle_ {
+    let b = bitcast<u32>(x);
+    let e = i32((b >> 23u) & 0xffu) - 150;
+    let m = (b & 0x7fffffu) | 0x800000u;
+    // Bits of 2/pi from 2^(2 - e) down: those above make multiples of four quarters.
+    let first = u32(e + 30);
+    let word = first >> 5u;
+    let shift = first & 31u;
+    var w0 = two_over_pi_(word) << shift;
+    var w1 = two_over_pi_(word + 1u) << shift;
+    var w2 = two_over_pi_(word + 2u) << shift;
+    if (shift != 0u) {
+        w0 |= two_over_pi_(word + 1u) >> (32u - shift);
+        w1 |= two_over_pi_(word + 2u) >> (32u - shift);
+        w2 |= two_over_pi_(word + 3u) >> (32u - shift);
+    }
+    let l1 = w1 * m;
+    let mid = l1 + mul_high_(w2, m);
+    let carry = select(0u, 1u, mid < l1);
+    var high = w0 * m + mul_high_(w1, m) + carry;
+    var low = mid;
+    var q = high >> 30u;
+    high = high & 0x3fffffffu;
+    var sign = 1.0;
+    if (high >= 0x20000000u) {
+        // Past the half: measured from the next quarter.
+        q = q + 1u;
+        low = ~low + 1u;
+        high = 0x40000000u - high - select(1u, 0u, low == 0u);
+        sign = -1.0;
+    }
+    let r = (f32(high) * 9.313225746154785e-10 + f32(low) * 2.168404344971009e-19) * 1.5707963267948966 * sign;
+    if (x < 0.0) { return Angle_(-r, -i32(q)); }
+    return Angle_(r, i32(q));
+}\n",
+    ),
+    // x = q pi/2 + r.
+    (
+        "angle_",
+        "struct Angle_ { r: f32, q: i32 }
+fn angle_(x: f32) -> Angle_ {
+    if (!(abs(x) < 32768.0)) { return huge_angle_(x); }
+    let n = round(x * 0.6366197723675814);
+    var r = fma(n, -1.5703125, x);
+    r = fma(n, -4.837512969970703e-4, r);
+    r = fma(n, -7.549773389749e-8, r);
+    r = fma(n, -5.126688e-12, r);
+    return Angle_(r, i32(n));
+}\n",
+    ),
+    (
+        "quarter_",
+        "fn quarter_(r: f32, q: i32) -> f32 {
+    let z = r * r;
+    var s = fma(z, 2.718274118e-06, -1.983933034e-04);
+    s = fma(z, s, 8.333329111e-03);
+    s = fma(z, s, -1.666666716e-01);
+    s = fma(r * z, s, r);
+    var c = fma(z, 2.443808262e-05, -1.388736418e-03);
+    c = fma(z, c, 4.166664556e-02);
+    c = fma(z * z, c, fma(-0.5, z, 1.0));
+    let y = select(c, s, (q & 1) == 0);
+    return bitcast<f32>(bitcast<u32>(y) ^ ((u32(q) & 2u) << 30u));
+}\n",
+    ),
+    (
+        "sin_",
+        "fn sin_(x: f32) -> f32 {
+    if (!isfin_(x)) { return nan_(); }
+    if (x == 0.0) { return x; }
+    let a = angle_(x);
+    return quarter_(a.r, a.q);
+}\n",
+    ),
+    (
+        "cos_",
+        "fn cos_(x: f32) -> f32 {
+    if (!isfin_(x)) { return nan_(); }
+    let a = angle_(x);
+    return quarter_(a.r, a.q + 1);
+}\n",
+    ),
+    (
+        "tan_",
+        "fn tan_(x: f32) -> f32 {
+    if (!isfin_(x)) { return nan_(); }
+    if (x == 0.0) { return x; }
+    let a = angle_(x);
+    return quarter_(a.r, a.q) / quarter_(a.r, a.q + 1);
+}\n",
+    ),
+    (
+        "atan_",
+        "fn atan_(x: f32) -> f32 {
+    if (isnan_(x)) { return x; }
+    var a = abs(x);
+    var y = 0.0;
+    if (a > 2.414213562373095) {
+        y = 1.5707963267948966;
+        a = -1.0 / a;
+    } else if (a > 0.4142135623730950) {
+        y = 0.7853981633974483;
+        a = (a - 1.0) / (a + 1.0);
+    }
+    let z = a * a;
+    var p = fma(z, 8.05374449538e-2, -1.38776856032e-1);
+    p = fma(z, p, 1.99777106478e-1);
+    p = fma(z, p, -3.33329491539e-1);
+    return copysign_(y + fma(p * z, a, a), x);
+}\n",
+    ),
+    (
+        "atan2_",
+        "fn atan2_(y: f32, x: f32) -> f32 {
+    if (isnan_(x) || isnan_(y)) { return nan_(); }
+    let ax = abs(x);
+    let ay = abs(y);
+    var a: f32;
+    if (isinf_(x) && isinf_(y)) {
+        a = 0.7853981633974483;
+    } else if (ax == 0.0 && ay == 0.0) {
+        a = 0.0;
+    } else if (ay > ax) {
+        a = 1.5707963267948966 - atan_(ax / ay);
+    } else {
+        a = atan_(ay / ax);
+    }
+    if ((bitcast<u32>(x) & 0x80000000u) != 0u) { a = 3.141592653589793 - a; }
+    return copysign_(a, y);
+}\n",
+    ),
+    (
+        "asin_core_",
+        "fn asin_core_(a: f32) -> f32 {
+    let z = a * a;
+    var p = fma(z, 4.2163199048e-2, 2.4181311049e-2);
+    p = fma(z, p, 4.5470025998e-2);
+    p = fma(z, p, 7.4953002686e-2);
+    p = fma(z, p, 1.6666752422e-1);
+    return fma(p * z, a, a);
+}\n",
+    ),
+    (
+        "asin_",
+        "fn asin_(x: f32) -> f32 {
+    let a = abs(x);
+    if (!(a <= 1.0)) { return nan_(); }
+    if (a > 0.5) {
+        return copysign_(1.5707963267948966 - 2.0 * asin_core_(sqrt(0.5 * (1.0 - a))), x);
+    }
+    return copysign_(asin_core_(a), x);
+}\n",
+    ),
+    (
+        "acos_",
+        "fn acos_(x: f32) -> f32 {
+    if (!(abs(x) <= 1.0)) { return nan_(); }
+    if (x > 0.5) { return 2.0 * asin_core_(sqrt(0.5 * (1.0 - x))); }
+    if (x < -0.5) { return 3.141592653589793 - 2.0 * asin_core_(sqrt(0.5 * (1.0 + x))); }
+    return 1.5707963267948966 - copysign_(asin_core_(abs(x)), x);
+}\n",
+    ),
+    (
+        "sinh_",
+        "fn sinh_(x: f32) -> f32 {
+    let a = abs(x);
+    if (isnan_(x) || a == 0.0) { return x; }
+    if (a > 88.0) {
+        let h = exp_(0.5 * a);
+        return copysign_(0.5 * h * h, x);
+    }
+    let e = expm1_(a);
+    return copysign_(0.5 * (e + e / (e + 1.0)), x);
+}\n",
+    ),
+    (
+        "cosh_",
+        "fn cosh_(x: f32) -> f32 {
+    let a = abs(x);
+    if (a > 88.0) {
+        let h = exp_(0.5 * a);
+        return 0.5 * h * h;
+    }
+    let e = exp_(a);
+    return 0.5 * (e + 1.0 / e);
+}\n",
+    ),
+    (
+        "asinh_",
+        "fn asinh_(x: f32) -> f32 {
+    let a = abs(x);
+    if (isnan_(x) || a == 0.0 || isinf_(x)) { return x; }
+    if (a > 1e10) { return copysign_(log_(a) + 0.6931471805599453, x); }
+    return copysign_(log1p_(a + a * a / (1.0 + sqrt(a * a + 1.0))), x);
+}\n",
+    ),
+    (
+        "acosh_",
+        "fn acosh_(x: f32) -> f32 {
+    if (!(x >= 1.0)) { return nan_(); }
+    if (x > 1e10) { return log_(x) + 0.6931471805599453; }
+    let t = x - 1.0;
+    return log1p_(t + sqrt(2.0 * t + t * t));
+}\n",
+    ),
+    (
+        "atanh_",
+        "fn atanh_(x: f32) -> f32 {
+    let a = abs(x);
+    if (a == 0.0 || isnan_(x)) { return x; }
+    if (a > 1.0) { return nan_(); }
+    if (a == 1.0) { return copysign_(inf_(), x); }
+    return copysign_(0.5 * log1p_(2.0 * a / (1.0 - a)), x);
+}\n",
+    ),
+    (
+        "logaddexp_",
+        "fn logaddexp_(a: f32, b: f32) -> f32 {
+    if (isnan_(a) || isnan_(b)) { return nan_(); }
+    let high = max(a, b);
+    let low = min(a, b);
+    if (isinf_(high) || isinf_(low)) { return high; }
+    return high + log1p_(exp_(low - high));
+}\n",
+    ),
+    (
+        "pow_",
+        "fn pow_(a: f32, b: f32) -> f32 {
+    if (b == 0.0 || a == 1.0) { return 1.0; }
+    if (isnan_(a) || isnan_(b)) { return nan_(); }
+    let m = abs(a);
+    let whole = trunc(b) == b;
+    let odd = whole && abs(b) < 16777216.0 && (i32(clamp(b, -16777216.0, 16777216.0)) & 1) != 0;
+    if (isinf_(b)) {
+        if (m == 1.0) { return 1.0; }
+        return select(0.0, inf_(), (m > 1.0) == (b > 0.0));
+    }
+    var r: f32;
+    if (m == 0.0 || isinf_(m)) {
+        r = select(0.0, inf_(), (m == 0.0) == (b < 0.0));
+    } else {
+        if (a < 0.0 && !whole) { return nan_(); }
+        if (whole && abs(b) <= 32.0) {
+            var base = m;
+            var left = u32(abs(b));
+            r = 1.0;
+            while (left != 0u) {
+                if ((left & 1u) != 0u) { r = r * base; }
+                base = base * base;
+                left = left >> 1u;
+            }
+            if (b < 0.0) { r = 1.0 / r; }
+        } else {
+            // The exponent's logarithm in two parts, so that its error is not multiplied by b.
+            let s = log_parts_(m);
+            let z = s.f * s.f;
+            let tail = fma(-0.5, z, s.f * z * log_poly_(s.f));
+            let l = s.f + tail;
+            let lost = tail - (l - s.f);
+            let k = b * s.e;
+            let n = round(k);
+            let rest = fma(b, s.e, -n);
+            let p = b * l;
+            let error = fma(b, l, -p) + b * lost;
+            let t = fma(rest, 0.693359375, p);
+            let back = fma(rest, 0.693359375, p - t) + fma(rest, -2.1219444005469058e-4, error);
+            let y = expr_(clamp(t, -250.0, 250.0));
+            let e = (1.0 + y.e) * (1.0 + back);
+            let total = clamp(n + f32(y.n), -300.0, 300.0);
+            let q = i32(total);
+            let h = clamp(q >> 1u, -126, 127);
+            let g = clamp(q - h, -126, 127);
+            r = e * pow2_(h) * pow2_(g) * select(1.0, pow2_(max(q - h - g, -126)), q - h - g < 0);
+        }
+    }
+    return select(r, -r, odd && (bitcast<u32>(a) >> 31u) != 0u);
+}\n",
+    ),
+    // The remainder of two finite numbers, exactly, by long division.
+    (
+        "fmod_",
+        "fn fmod_(a: f32, b: f32) -> f32 {
+    if (isnan_(a) || isnan_(b) || isinf_(a) || b == 0.0) { return nan_(); }
+    if (isinf_(b)) { return a; }
+    let d = abs(b);
+    var r = abs(a);
+    loop {
+        if (r < d) { break; }
+        let er = i32(bitcast<u32>(r) >> 23u);
+        let ed = i32(bitcast<u32>(d) >> 23u);
+        var s = d;
+        if (er > ed && ed > 0) {
+            s = bitcast<f32>(bitcast<u32>(d) + (u32(er - ed) << 23u));
+            if (s > r) { s = 0.5 * s; }
+        } else if (ed == 0) {
+            loop {
+                if (s + s > r) { break; }
+                s = s + s;
+            }
+        }
+        r = r - s;
+    }
+    return copysign_(r, a);
+}\n",
+    ),
+    (
+        "rem_",
+        "fn rem_(a: f32, b: f32) -> f32 {
+    let r = fmod_(a, b);
+    if (r != 0.0 && (r < 0.0) != (b < 0.0)) { return r + b; }
+    return r;
+}\n",
+    ),
+    (
+        "max_",
+        "fn max_(a: f32, b: f32) -> f32 {
+    if (isnan_(a)) { return a; }
+    return select(b, a, a > b);
+}\n",
+    ),
+    (
+        "min_",
+        "fn min_(a: f32, b: f32) -> f32 {
+    if (isnan_(a)) { return a; }
+    return select(b, a, a < b);
+}\n",
+    ),
+    ("sign_", "fn sign_(x: f32) -> f32 { return select(0.0, 1.0, x > 0.0) - select(0.0, 1.0, x < 0.0); }\n"),
+    ("cmul_", "fn cmul_(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
+    return vec2<f32>(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}\n"),
+    ("cless_", "fn cless_(a: vec2<f32>, b: vec2<f32>) -> bool { return a.x < b.x || (a.x == b.x && a.y < b.y); }\n"),
+    ("cnan_", "fn cnan_(a: vec2<f32>) -> bool { return isnan_(a.x) || isnan_(a.y); }\n"),
+    ("cmax_", "fn cmax_(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
+    if (cnan_(a)) { return a; }
+    return select(a, b, cnan_(b) || cless_(a, b));
+}\n"),
+    ("cmin_", "fn cmin_(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
+    if (cnan_(a)) { return a; }
+    return select(a, b, cnan_(b) || cless_(b, a));
+}\n"),
+    ("cabs_", "fn cabs_(a: vec2<f32>) -> f32 {
+    let x = abs(a.x);
+    let y = abs(a.y);
+    if (isinf_(x) || isinf_(y)) { return inf_(); }
+    let high = max_(x, y);
+    if (!(high > 0.0)) { return high; }
+    let s = pow2_(clamp(126 - i32(bitcast<u32>(high) >> 23u), -126, 126));
+    return sqrt((x * s) * (x * s) + (y * s) * (y * s)) / s;
+}\n"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_gets_what_it_calls_and_what_that_calls() {
+        let text = helpers_for("out[i] = tanh_(x);");
+        assert!(text.contains("fn tanh_(") && text.contains("fn expr_(") && text.contains("fn copysign_("));
+        assert!(!text.contains("fn sin_("));
+        assert_eq!(helpers_for("atanh(x)"), "");
+    }
+}

@@ -1,0 +1,141 @@
+//! Running a step on a GPU's stream: as kernels where the device has them, else on the CPU, which is marked.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::batch::{Batch, Failure, Step};
+use super::run::{self, Made, Progress, Values};
+use super::schedule;
+use crate::array::{Array, Strides, Value};
+use crate::backend::gpu::{self, Context, In, Out};
+use crate::error::{Error, Result};
+use crate::memory::{Buffer, Request};
+use crate::stream::Stream;
+
+/// Runs a step; its result may still be in the making when this returns.
+pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Made> {
+    let gpu = gpu::gpu(stream.device().index())?;
+    let last = step.last();
+    let (out, op) = (&last.array, &last.work.op);
+    let context =
+        Context { gpu, stream, recorder: gpu::recorder(stream), site: out.call_site(), op: out.id() };
+    if run::is_layout(op) {
+        return relayout(&context, step, values);
+    }
+    let strides: SmallVec<[Strides; 4]> =
+        step.inputs.iter().zip(&values).map(|(&i, v)| v.strides(step.input(i).shape_ref())).collect();
+    let buffers: SmallVec<[Buffer; 4]> = values.iter().map(|v| v.buffer().clone()).collect();
+    let target = Buffer::empty();
+    let output = Out { buffer: &target, dtype: out.dtype(), shape: out.shape() };
+    let program = step.program.as_deref();
+    if !gpu::supports(gpu, op, program, &views(step, &values, &strides, &buffers), &output) {
+        drop(buffers);
+        return run::execute(step, values).map(|made| Made { fallback: true, ..made });
+    }
+    drop(buffers);
+    let reused = takes_over(&context, step, &values, out);
+    let buffers: SmallVec<[Buffer; 4]> =
+        values.iter().map(|v| v.gpu(gpu.id.index())).collect::<Result<_>>()?;
+    let target = match reused {
+        Some(i) => buffers[i].clone(),
+        None => gpu::allocate(gpu, request(out, stream, out.nbytes()), out.id())?,
+    };
+    let output = Out { buffer: &target, ..output };
+    gpu::run(&context, op, program, &views(step, &values, &strides, &buffers), &output)?;
+    Ok(Made { value: Value::whole(target), ran: true, reused, fallback: false })
+}
+
+/// The input whose memory the result takes. The stream's own unsubmitted commands may still use it: they come first.
+fn takes_over(context: &Context, step: &Step, values: &Values, out: &Array) -> Option<usize> {
+    let recorder = context.recorder.lock();
+    let with = |held: usize| {
+        run::reusable(step, values, out, held).filter(|&i| {
+            let buffer = values[i].buffer();
+            !buffer.is_host() && usize::from(recorder.holds(buffer)) == held
+        })
+    };
+    step.program.as_ref()?;
+    with(0).or_else(|| with(1))
+}
+
+fn request(array: &Array, stream: Stream, bytes: usize) -> Request {
+    Request { function: "eval", bytes, stream: stream.index() as u32, site: array.call_site() }
+}
+
+fn views<'a>(
+    step: &'a Step,
+    values: &Values,
+    strides: &'a [Strides],
+    buffers: &'a [Buffer],
+) -> SmallVec<[In<'a>; 4]> {
+    let view = |i: usize| {
+        let array = step.input(step.inputs[i]);
+        In {
+            buffer: &buffers[i],
+            dtype: array.dtype(),
+            shape: array.shape(),
+            strides: &strides[i],
+            offset: values[i].offset(),
+        }
+    };
+    (0..values.len()).map(view).collect()
+}
+
+/// A view of the input, or of a row-major copy where its memory does not allow one.
+fn relayout(context: &Context, step: &Step, values: Values) -> Result<Made> {
+    let (out, op, input) = (&step.last().array, &step.last().work.op, &step.last().work.inputs[0]);
+    let value = &values[0];
+    let view = |value: &Value| value.view_as(op, input.shape_ref(), input.dtype(), out.shape_ref());
+    if let Some(value) = view(value) {
+        return Ok(Made { value, ran: false, reused: None, fallback: false });
+    }
+    let strides = value.strides(input.shape_ref());
+    let from = In {
+        buffer: value.buffer(),
+        dtype: input.dtype(),
+        shape: input.shape(),
+        strides: &strides,
+        offset: value.offset(),
+    };
+    let nothing = Buffer::empty();
+    let to = Out { buffer: &nothing, dtype: input.dtype(), shape: input.shape() };
+    if !gpu::copies(context.gpu, &from, &to) {
+        return run::execute(step, values).map(|made| Made { fallback: true, ..made });
+    }
+    let buffer = value.gpu(context.gpu.id.index())?;
+    let request = request(out, context.stream, input.nbytes());
+    let target = gpu::allocate(context.gpu, request, out.id())?;
+    gpu::copy(context, &In { buffer: &buffer, ..from.clone() }, &Out { buffer: &target, ..to })?;
+    let value = view(&Value::whole(target))
+        .ok_or_else(|| Error::internal("eval", format!("no view for {op:?}")))?;
+    Ok(Made { value, ran: true, reused: None, fallback: false })
+}
+
+/// Submits what a batch recorded, and has it ended when the GPU is done with it.
+pub(super) fn end(batch: &Arc<Batch>) -> Progress {
+    let fail = |error: Error| {
+        let failure = Arc::new(Failure::new(error));
+        batch.stream.record_failure(&failure);
+        batch.fail(failure);
+        Progress::Done
+    };
+    let gpu = match gpu::gpu(batch.stream.device().index()) {
+        Ok(gpu) => gpu,
+        Err(error) => return fail(error),
+    };
+    let submission = match gpu::recorder(batch.stream).lock().end_batch(gpu) {
+        Ok(submission) => submission,
+        Err(error) => return fail(error),
+    };
+    let batch = batch.clone();
+    gpu.submissions.when_finished(submission, move || {
+        if let Err(error) = gpu.check() {
+            let failure = Arc::new(Failure::new(error));
+            batch.stream.record_failure(&failure);
+            batch.fail(failure);
+        }
+        schedule::finish(&batch);
+    });
+    Progress::Submitted
+}
