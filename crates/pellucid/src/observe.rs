@@ -62,6 +62,10 @@ pub(crate) struct Outcome<'a> {
     pub result: Result<(&'a Value, bool, Option<usize>), &'a Error>,
     /// It was meant for a GPU that cannot do it, and ran on the CPU.
     pub fallback: bool,
+    /// Text and workgroups of the kernel, on a GPU.
+    pub kernel: Option<(Arc<str>, [u32; 3])>,
+    /// How the times were measured.
+    pub timed_by: &'static str,
     pub started: Instant,
     pub ended: Instant,
 }

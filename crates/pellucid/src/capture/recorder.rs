@@ -317,13 +317,14 @@ impl Observer for Recorder {
         for row in &mut rows[first..] {
             row.launch = ran.then_some(launch.id);
             row.error.clone_from(&error);
+            row.fallback = outcome.fallback;
             flops = flops.saturating_add(row.flops);
             ids.push(row.id);
         }
         if let (Some(row), Ok((value, _, _))) = (rows.last_mut(), outcome.result) {
             row.buffer = Some(value.buffer().id());
         }
-        let (device, timed_by) = (known.device(launch.stream.device()), known.text("host clock"));
+        let (device, timed_by) = (known.device(launch.stream.device()), known.text(outcome.timed_by));
         drop(known);
         self.ops.fetch_add((rows.len() - first) as u64, Ordering::Relaxed);
         rows.into_iter().for_each(|row| self.writer.op(row));
@@ -332,7 +333,12 @@ impl Observer for Recorder {
         }
         self.launches.fetch_add(1, Ordering::Relaxed);
         let read: usize = step.inputs.iter().map(|&i| step.input(i).nbytes()).sum();
-        let source = step.program.as_ref().map(|p| self.writer.kernel(&listing(p), "txt"));
+        let source = match (&outcome.kernel, &step.program) {
+            (Some((text, _)), _) => Some(self.writer.kernel(text, "wgsl")),
+            (None, Some(program)) => Some(self.writer.kernel(&listing(program), "txt")),
+            (None, None) => None,
+        };
+        let grid = outcome.kernel.as_ref().map_or(Vec::new(), |(_, groups)| groups.to_vec());
         self.writer.launch(trace::Launch {
             id: launch.id,
             kernel: kernel_name(step).into(),
@@ -340,7 +346,7 @@ impl Observer for Recorder {
             device,
             stream: launch.stream.index() as u32,
             submission: launch.batch,
-            grid: Vec::new(),
+            grid,
             enqueue_ns: self.since(launch.enqueued),
             start_ns: self.since(outcome.started),
             end_ns: self.since(outcome.ended),

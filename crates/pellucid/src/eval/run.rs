@@ -92,7 +92,11 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
             Err(failure) => Err(failure.error()),
         };
         let fallback = outcome.as_ref().is_ok_and(|made| made.fallback);
-        observer.after(launch, &Outcome { result, fallback, started, ended: Instant::now() });
+        let on_device = on_gpu && !fallback && outcome.as_ref().is_ok_and(|made| made.ran);
+        // Observed launches are submitted and waited for one by one: that is what makes their times their own.
+        let kernel = if on_device { run_gpu::wait_for_launch(batch.stream) } else { None };
+        let timed_by = if on_device { "gpu submission" } else { "host clock" };
+        observer.after(launch, &Outcome { result, fallback, kernel, timed_by, started, ended: Instant::now() });
     }
     *last.array.0.state.lock() = match outcome {
         Ok(made) if !made.value.buffer().is_host() => State::Enqueued(made.value, batch.clone()),

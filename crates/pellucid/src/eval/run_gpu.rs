@@ -139,3 +139,17 @@ pub(super) fn end(batch: &Arc<Batch>) -> Progress {
     });
     Progress::Submitted
 }
+
+/// Submits what the stream recorded and waits for the GPU; returns the text and workgroups of the last kernel in it. A
+/// failure is kept for the end of the batch.
+pub(super) fn wait_for_launch(stream: Stream) -> Option<(Arc<str>, [u32; 3])> {
+    let gpu = gpu::gpu(stream.device().index()).ok()?;
+    let recorder = gpu::recorder(stream);
+    let (submission, mut launched) = {
+        let mut recorder = recorder.lock();
+        recorder.flush(gpu);
+        (recorder.latest(), recorder.take_launched())
+    };
+    gpu.submissions.wait(submission);
+    launched.pop()
+}

@@ -30,15 +30,14 @@ pub(crate) struct Pipeline {
     pub immediates: bool,
     /// Parameter words.
     pub params: usize,
-    /// The key of its text in [`Pipelines::sources`].
-    pub hash: u64,
+    /// Its text.
+    pub source: Arc<str>,
 }
 
 /// The compiled kernels of a device.
 pub(crate) struct Pipelines {
     known: RwLock<HashMap<Key, Arc<Pipeline>>>,
     layouts: Mutex<HashMap<(u32, bool, bool), wgpu::BindGroupLayout>>,
-    sources: RwLock<HashMap<u64, (String, Arc<str>)>>,
 }
 
 /// Whether shaders are compiled with bounds checks and launches compared with the CPU: `PELLUCID_VALIDATE=1`.
@@ -52,7 +51,6 @@ impl Pipelines {
         Pipelines {
             known: RwLock::new(HashMap::new()),
             layouts: Mutex::new(HashMap::new()),
-            sources: RwLock::new(HashMap::new()),
         }
     }
 
@@ -74,27 +72,19 @@ impl Pipelines {
         Ok(self.known.write().entry(key).or_insert(made).clone())
     }
 
-    /// Names and texts of all kernels compiled so far, by hash.
-    pub fn sources(&self) -> Vec<(u64, String, Arc<str>)> {
-        let sources = self.sources.read();
-        sources.iter().map(|(&hash, (name, text))| (hash, name.clone(), text.clone())).collect()
-    }
-
     fn compile(&self, gpu: &Gpu, label: String, text: Text) -> Result<Pipeline> {
         let (buffers, params, shared) = (text.inputs + 1, text.params.max(1), text.shared);
         let most = if gpu.has(wgpu::Features::IMMEDIATES) { gpu.limits.max_immediate_size } else { 0 };
         let immediates = params * 4 <= most as usize;
         let source = text.finish(immediates);
         let layout = self.layout(gpu, buffers, shared, immediates);
-        let hash = hash_of(&source);
         let failed = |error: String| {
             Error::internal("gpu", format!("kernel {label} does not compile: {error}\n{source}"))
         };
         let pipeline = gpu
             .guarded(|| create(gpu, &label, &source, &layout, if immediates { params as u32 * 4 } else { 0 }))
             .map_err(failed)?;
-        self.sources.write().insert(hash, (label.clone(), source.as_str().into()));
-        Ok(Pipeline { label, pipeline, layout, buffers, immediates, params, hash })
+        Ok(Pipeline { label, pipeline, layout, buffers, immediates, params, source: source.into() })
     }
 
     /// The layout of an output, inputs and, unless they come as immediates, parameters.

@@ -12,6 +12,7 @@ use super::pipeline::Pipeline;
 use super::wgsl::ROW;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Memory};
+use crate::observe;
 use crate::stream::Stream;
 
 /// A submission holds at most this many launches: enough that its cost is small beside theirs, few enough that the GPU
@@ -31,13 +32,6 @@ pub(crate) struct Bind<'a> {
     pub start: u64,
     /// Bytes, a multiple of 4.
     pub bytes: u64,
-}
-
-impl<'a> Bind<'a> {
-    /// The whole buffer.
-    pub fn whole(buffer: &'a Buffer) -> Bind<'a> {
-        Bind { buffer, start: 0, bytes: buffer.bytes() as u64 }
-    }
 }
 
 /// One launch of a kernel.
@@ -73,6 +67,8 @@ pub(crate) struct Recorder {
     latest: u64,
     /// Why a submission in this batch failed.
     failed: Option<Error>,
+    /// Texts and workgroups of launches, while somebody observes.
+    launched: Vec<(Arc<str>, [u32; 3])>,
 }
 
 static RECORDERS: LazyLock<RwLock<HashMap<usize, Arc<Mutex<Recorder>>>>> = LazyLock::new(RwLock::default);
@@ -140,6 +136,9 @@ impl Recorder {
             self.held.entry(bind.buffer.id()).or_insert_with(|| bind.buffer.clone());
         }
         self.launches += 1;
+        if observe::is_observed() {
+            self.launched.push((pipeline.source.clone(), dispatch.groups));
+        }
         if self.launches >= MOST_LAUNCHES || self.bytes >= MOST_BYTES {
             self.flush(gpu);
         }
@@ -214,6 +213,16 @@ impl Recorder {
         self.slots.clear();
         self.held.clear();
         (self.launches, self.bytes) = (0, 0);
+    }
+
+    /// The submission made last.
+    pub fn latest(&self) -> u64 {
+        self.latest
+    }
+
+    /// What was launched since the last call, for an observer.
+    pub fn take_launched(&mut self) -> Vec<(Arc<str>, [u32; 3])> {
+        std::mem::take(&mut self.launched)
     }
 
     /// Submits the rest of a batch; returns the submission that completes it.
