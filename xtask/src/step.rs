@@ -112,7 +112,8 @@ fn judge(result: Result<Tally>, strict: bool) -> (Outcome, Option<String>) {
 /// All tests but documentation tests, which have a step of their own. One process for each test program: a device is
 /// opened once, not for every test.
 fn test_arguments(filter: &Filter) -> Vec<&'static str> {
-    let mut args = vec!["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples", "--"];
+    let mut args =
+        vec!["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples", "--"];
     match filter {
         Filter::Plain => args.extend(["--skip", "needs_"]),
         Filter::Named(name) => args.push(name),

@@ -3,6 +3,7 @@
 pub mod array;
 mod backend;
 mod call_site;
+pub mod capture;
 mod device;
 mod error;
 mod eval;

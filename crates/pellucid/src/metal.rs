@@ -8,9 +8,10 @@
 //! assert_eq!(metal::set_cache_limit(previous), 0);
 //! ```
 
+pub use crate::capture::MetalCapture;
 use crate::device::{Device, DeviceInfo};
 use crate::error::{Error, Result};
-use crate::memory;
+use crate::{capture, memory};
 
 /// True if there is a GPU that is reached through Metal.
 ///
@@ -117,4 +118,35 @@ pub fn set_cache_limit(limit: u64) -> u64 {
 /// ```
 pub fn clear_cache() {
     memory::clear_cache();
+}
+
+/// Starts a capture of everything that runs, as [`capture::start`].
+///
+/// ```
+/// use pellucid::{Array, metal, ops};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("mlx_trace.pltrace");
+/// metal::start_capture(&path)?;
+/// for _ in 0..10 {
+///     ops::add(&Array::from([1.0f32]), 1.0)?.eval()?;
+/// }
+/// metal::stop_capture()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// As [`capture::start`]: an empty or existing path, a folder that is missing or cannot be written to, a capture that
+/// runs already.
+pub fn start_capture(path: impl AsRef<std::path::Path>) -> Result<()> {
+    capture::start(path)
+}
+
+/// Ends the capture, as [`capture::stop`].
+///
+/// # Errors
+/// As [`capture::stop`].
+pub fn stop_capture() -> Result<capture::Summary> {
+    capture::stop()
 }

@@ -22,11 +22,11 @@ pub use print::{PrintOptions, print_options, set_print_options};
 pub use rows::Rows;
 pub(crate) use shape::resolve_axis;
 pub use shape::{Axes, Shape};
-pub(crate) use value::{Strides, Value, broadcast_strides};
+pub(crate) use value::{Strides, Value};
 
 use crate::call_site::CallSite;
 use crate::error::Result;
-use crate::eval;
+use crate::eval::eval;
 use crate::memory::{Buffer, Request};
 use crate::op::Op;
 use crate::stream::{Stream, current_stream};
@@ -168,7 +168,7 @@ impl Array {
     /// # Errors
     /// What made the computation of this array impossible; the same error each time.
     pub fn eval(&self) -> Result<()> {
-        eval::eval([self])
+        eval([self])
     }
 
     /// The elements, computed if they are not yet.

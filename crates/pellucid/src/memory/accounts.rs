@@ -9,7 +9,6 @@ use super::block::Block;
 use super::pool::{Evicted, Piece, Pool};
 use super::registry::{Entry, Record, Registry};
 use super::request::Demand;
-use super::slabs::UNIT;
 use super::system::Provider;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -285,11 +284,7 @@ impl Accounts {
             buffer: record.id,
             bytes: record.bytes as u64,
             op: record.op,
-            stream: Some(record.stream),
-            site: Some(record.site),
             device: self.pools[usize::from(record.pool)].device,
-            block: record.block.number,
-            offset: u64::from(record.offset) * UNIT as u64,
             active: self.active(),
             cache: self.cached(),
             peak: self.counts.peak,
@@ -303,11 +298,7 @@ impl Accounts {
             buffer: 0,
             bytes: block.bytes as u64,
             op: 0,
-            stream: None,
-            site: None,
             device: self.pools[pool].device,
-            block: block.number,
-            offset: 0,
             active: self.active(),
             cache: self.cached(),
             peak: self.counts.peak,
