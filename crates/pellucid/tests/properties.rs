@@ -207,7 +207,7 @@ fn take_step(array: &Array, plain: &Plain, step: &Step) -> (Array, Plain) {
             Plain { shape: vec![plain.data.len()], data: plain.data.clone() },
         ),
         Step::Split(at) => {
-            let Some(axis) = axis(at).filter(|&axis| shape[axis] > 0 && shape[axis] % 2 == 0) else {
+            let Some(axis) = axis(at).filter(|&axis| shape[axis] > 0 && shape[axis].is_multiple_of(2)) else {
                 return same();
             };
             let mut result = shape.clone();
