@@ -1,4 +1,5 @@
 //! The numbers of the summary and of comparisons, on traces whose numbers are known.
+#![allow(clippy::unwrap_used, reason = "a test states what must hold")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! What is written is read back, row by row and byte by byte.
+#![allow(clippy::unwrap_used, reason = "a test states what must hold")]
 
 mod support;
 

@@ -38,7 +38,7 @@ fn decode_batches<R: Row>(data: Vec<u8>) -> Result<Vec<R::Columns>, String> {
 /// The decoder relies on these things without checking all of them.
 fn check_messages<R: Row>(data: &[u8]) -> Result<(), String> {
     let mut at = 0;
-    let mut columns = (0, 0);
+    let mut columns = Columns::default();
     loop {
         let word = |at: usize| {
             let bytes = data.get(at..at + 4).ok_or("the stream is cut short")?;
@@ -65,36 +65,48 @@ fn check_messages<R: Row>(data: &[u8]) -> Result<(), String> {
         if at == 0 {
             columns = check_schema::<R>(&message, body)?;
         } else {
-            check_batch(&message, body, columns)?;
+            check_batch(&message, body, &columns)?;
         }
         at += 8 + size + body;
     }
 }
 
-/// Returns how many nodes and buffers each batch has to have.
-fn check_schema<R: Row>(message: &Message, body: usize) -> Result<(usize, usize), String> {
+/// What each batch has to have: so many nodes, and buffers of elements of these sizes.
+#[derive(Default)]
+struct Columns {
+    nodes: usize,
+    buffers: Vec<i64>,
+}
+
+impl Columns {
+    /// Adds a column of one of our types.
+    fn add(&mut self, field: &Field) {
+        self.nodes += 1;
+        // One bit for each row says whether the value is there.
+        self.buffers.push(1);
+        match field.data_type() {
+            DataType::List(item) => {
+                self.buffers.push(4);
+                self.add(item);
+            }
+            DataType::Utf8 => self.buffers.extend([4, 1]),
+            other => self.buffers.push(other.primitive_width().unwrap_or(1) as i64),
+        }
+    }
+}
+
+fn check_schema<R: Row>(message: &Message, body: usize) -> Result<Columns, String> {
     let schema = message.header_as_schema().filter(|_| body == 0).ok_or("the stream has no schema")?;
     let schema = try_fb_to_schema(schema).map_err(|error| error.to_string())?;
     if schema.fields() != R::schema().fields() {
         return Err(format!("its columns are not those of {}: {}", R::TABLE, brief(&schema.to_string())));
     }
-    let counts = schema.fields().iter().map(|field| layout(field));
-    Ok(counts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1)))
+    let mut columns = Columns::default();
+    schema.fields().iter().for_each(|field| columns.add(field));
+    Ok(columns)
 }
 
-/// Nodes and buffers of a column of one of our types.
-fn layout(field: &Field) -> (usize, usize) {
-    match field.data_type() {
-        DataType::List(item) => {
-            let (nodes, buffers) = layout(item);
-            (1 + nodes, 2 + buffers)
-        }
-        DataType::Utf8 => (1, 3),
-        _ => (1, 2),
-    }
-}
-
-fn check_batch(message: &Message, body: usize, columns: (usize, usize)) -> Result<(), String> {
+fn check_batch(message: &Message, body: usize, columns: &Columns) -> Result<(), String> {
     if message.header_type() != MessageHeader::RecordBatch {
         return Err("a message is neither a schema nor a batch".into());
     }
@@ -103,12 +115,8 @@ fn check_batch(message: &Message, body: usize, columns: (usize, usize)) -> Resul
     if batch.compression().is_some() {
         return Err("a batch is compressed".into());
     }
-    if (nodes.len(), buffers.len()) != columns {
-        return Err(format!(
-            "a batch has {} nodes and {} buffers instead of {columns:?}",
-            nodes.len(),
-            buffers.len()
-        ));
+    if nodes.len() != columns.nodes || buffers.len() != columns.buffers.len() {
+        return Err(format!("a batch has {} nodes and {} buffers", nodes.len(), buffers.len()));
     }
     // A bit for each row is the least that a column takes.
     let most = body.saturating_mul(8) as i64;
@@ -119,11 +127,17 @@ fn check_batch(message: &Message, body: usize, columns: (usize, usize)) -> Resul
     if !count(batch.length()) || !nodes.iter().all(sound) {
         return Err("a batch counts rows that cannot be".into());
     }
-    let inside = |buffer: &arrow_ipc::Buffer| {
-        let end = buffer.offset().checked_add(buffer.length());
-        buffer.offset() >= 0 && buffer.length() >= 0 && end.is_some_and(|end| end <= body as i64)
+    let sound = |(buffer, width): (&arrow_ipc::Buffer, &i64)| {
+        let (offset, length) = (buffer.offset(), buffer.length());
+        let inside =
+            offset >= 0 && length >= 0 && offset.checked_add(length).is_some_and(|end| end <= body as i64);
+        inside && offset % 8 == 0 && length % width == 0
     };
-    if buffers.iter().all(inside) { Ok(()) } else { Err("a buffer lies outside its batch".into()) }
+    if buffers.iter().zip(&columns.buffers).all(sound) {
+        Ok(())
+    } else {
+        Err("a buffer lies outside its batch or between its elements".into())
+    }
 }
 
 fn brief(text: &str) -> String {

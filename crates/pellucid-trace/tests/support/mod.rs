@@ -1,4 +1,5 @@
 //! Small traces for tests.
+#![allow(clippy::unwrap_used, reason = "a test states what must hold")]
 #![allow(dead_code, reason = "each test program uses some of these")]
 
 #[path = "../../examples/synthetic/mod.rs"]
