@@ -58,6 +58,7 @@ export function build(name: string, file: Blob, members: Map<string, Member>, ma
     tracks: buildTracks(manifest, launches),
     tensors: tensorIds(members),
     defects: [],
+    incomplete: false,
   };
   trace.defects = defects.list();
   return trace;

@@ -85,6 +85,8 @@ export interface Trace {
   end: number;
   /** Contradictions in the file that the reader was told to overlook. */
   defects: string[];
+  /** Operations and statistics are still being read. */
+  incomplete: boolean;
 }
 
 export const opLabel = (t: Trace, row: number): string => word(t.ops.label, row) || word(t.ops.name, row);

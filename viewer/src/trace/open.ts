@@ -1,7 +1,7 @@
 // Opens a trace: directory, manifest, then all tables at the same time, each in a worker of its own.
 
 import { build, type Tables } from './build';
-import { TABLES, type TableName } from './columns';
+import { emptyTable, TABLES, type TableName } from './columns';
 import { explain, TraceError } from './error';
 import { readManifest } from './manifest';
 import type { Trace } from './model';
@@ -13,6 +13,8 @@ import { type Member, readDirectory, readMember } from './zip';
 const MAX_TABLES = 2 * 1024 ** 3;
 /** Tables pack well, but not beyond this; what claims more wants to fill the memory. */
 const MAX_TABLE_RATIO = 400;
+/** Operations that take more bytes than this are waited for with the launches in sight. */
+const PREVIEW = 48 * 1024 ** 2;
 const MAX_TENSOR = 512 * 1024 ** 2;
 const MAX_TEXT = 16 * 1024 ** 2;
 
@@ -34,25 +36,38 @@ export function inWorker<T>(request: Request): Promise<T> {
   });
 }
 
-export async function openTrace(file: Blob, name: string, progress: (text: string) => void, overlook = false): Promise<Trace> {
+export interface Options {
+  progress(text: string): void;
+  /** Gets the launches of a large trace before its operations are read. */
+  preview?(trace: Trace): void;
+  /** Opens a trace that contradicts itself, without the parts that do. */
+  overlook?: boolean;
+}
+
+export async function openTrace(file: Blob, name: string, { progress, preview, overlook }: Options): Promise<Trace> {
   progress('Reading the table of contents');
   const members = await readDirectory(file).catch((error: unknown) => Promise.reject(explain(error, 'The archive')));
   const entry = members.get('manifest.json');
   if (!entry) throw new TraceError('This trace has no manifest.json.', 'The capture did not end properly. `pellucid recover` can save what is in the file.');
   const manifest = readManifest(new TextDecoder().decode(await readMember(file, entry, MAX_TEXT)));
   const chunks = tableMembers(members);
-  progress('Reading tables');
-  const names = Object.keys(TABLES) as TableName[];
-  let left = names.length;
-  const parts = await Promise.all(
-    names.map(async (table) => {
-      const value = await inWorker<Tables[TableName]>({ task: 'table', file, name: table, members: chunks[table], limit: MAX_TABLES });
-      progress(`Reading tables: ${--left} to go`);
-      return [table, value] as const;
-    }),
-  );
+  const tables = Object.fromEntries((Object.keys(TABLES) as TableName[]).map((table) => [table, emptyTable(table)])) as unknown as Tables;
+  const read = async <T extends TableName>(table: T) => {
+    if (chunks[table].length > 0) tables[table] = await inWorker<Tables[T]>({ task: 'table', file, name: table, members: chunks[table], limit: MAX_TABLES });
+  };
+  progress('Reading launches and operations');
+  let complete = false;
+  const large = chunks.ops.reduce((sum, member) => sum + member.size, 0) > PREVIEW;
+  const early = Promise.all([read('launches'), read('memory'), read('sync')]).then(() => {
+    if (complete || !large || !preview) return;
+    preview({ ...build(name, file, members, manifest, { ...tables, ops: emptyTable('ops'), stats: emptyTable('stats') }), defects: [], incomplete: true });
+    progress('Reading operations');
+  });
+  // With few processors the operations would only keep the launches from being seen.
+  if (large && navigator.hardwareConcurrency < 4) await early;
+  await Promise.all([read('ops').then(() => (complete = true)), read('stats'), early]);
   progress('Linking');
-  const trace = build(name, file, members, manifest, Object.fromEntries(parts) as unknown as Tables);
+  const trace = build(name, file, members, manifest, tables);
   if (trace.defects.length > 0 && !overlook && !manifest.truncated && !manifest.partial) {
     throw new TraceError('This trace contradicts itself.', 'It was damaged, or not written by Pellucid.', trace.defects);
   }
