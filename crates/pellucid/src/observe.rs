@@ -34,6 +34,9 @@ pub(crate) struct MemoryEvent {
     /// The buffer's number; 0 for evicted blocks, which belong to no array.
     pub buffer: u64,
     pub bytes: u64,
+    /// The array it is for; 0 if not known.
+    pub op: u64,
+    pub device: crate::Device,
     pub active: u64,
     pub cache: u64,
     pub peak: u64,
@@ -99,4 +102,9 @@ pub(crate) fn set_observer(observer: Option<Arc<dyn Observer>>) -> Option<Arc<dy
     let mut current = CURRENT.write();
     ON.store(observer.is_some(), Ordering::Relaxed);
     std::mem::replace(&mut *current, observer)
+}
+
+/// Whether an observer is installed.
+pub(crate) fn is_observed() -> bool {
+    ON.load(Ordering::Relaxed)
 }

@@ -22,10 +22,15 @@ type Strided = SmallVec<[(usize, isize); 4]>;
 impl HostView {
     /// Evaluates the array.
     pub fn new(array: &Array) -> Result<HostView> {
-        let (value, shape) = (array.evaluated()?, array.shape_ref().clone());
+        Ok(HostView::of(array.evaluated()?, array))
+    }
+
+    /// Elements of an array that are known, though the array may not be marked as ready yet.
+    pub fn of(value: Value, array: &Array) -> HostView {
+        let shape = array.shape_ref().clone();
         let strides = value.strides(&shape);
         let walk = joined(&shape, &strides);
-        Ok(HostView { value, shape, dtype: array.dtype(), strides, walk })
+        HostView { value, shape, dtype: array.dtype(), strides, walk }
     }
 
     pub fn bytes(&self) -> usize {

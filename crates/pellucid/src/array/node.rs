@@ -12,6 +12,7 @@ use super::{Array, Dtype, Shape};
 use crate::call_site::CallSite;
 use crate::eval::{Batch, Failure};
 use crate::op::Op;
+use crate::region;
 use crate::stream::Stream;
 
 /// The arrays an operation takes.
@@ -47,6 +48,8 @@ pub(crate) struct Node {
     pub stream: Stream,
     pub site: CallSite,
     pub label: OnceLock<Box<Box<str>>>,
+    /// The region of the user's code it was asked for in; 0 outside of any.
+    pub region: u32,
     pub state: Mutex<State>,
 }
 
@@ -54,7 +57,8 @@ impl Node {
     pub fn new(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, state: State) -> Node {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Node { id, shape, dtype, stream, site, label: OnceLock::new(), state: Mutex::new(state) }
+        let region = region::current();
+        Node { id, shape, dtype, stream, site, label: OnceLock::new(), region, state: Mutex::new(state) }
     }
 }
 

@@ -16,12 +16,12 @@ use crate::error::{Error, Result};
 /// assert_eq!(shape.elements(), 6);
 /// assert_eq!(shape.to_string(), "[2, 3]");
 /// ```
-#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Shape(SmallVec<[usize; 4]>);
 
 impl Shape {
-    /// The number of elements, saturating; arrays are only made where it fits (see [`Shape::check`]).
+    /// The number of elements, saturating; arrays are only made where it fits.
     pub fn elements(&self) -> usize {
         if self.contains(&0) { 0 } else { self.iter().fold(1, |n: usize, &d| n.saturating_mul(d)) }
     }
@@ -97,6 +97,13 @@ impl Shape {
             }
         }
         Ok(shape)
+    }
+}
+
+impl Clone for Shape {
+    fn clone(&self) -> Shape {
+        // Copies the numbers in one piece; every array made clones a shape.
+        Shape(SmallVec::from_slice(&self.0))
     }
 }
 

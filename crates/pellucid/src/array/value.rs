@@ -100,7 +100,7 @@ impl Value {
 }
 
 /// Strides that repeat an array along new and size-one axes.
-pub(crate) fn broadcast_strides(shape: &[usize], strides: &[isize], out: &[usize]) -> Strides {
+fn broadcast_strides(shape: &[usize], strides: &[isize], out: &[usize]) -> Strides {
     let missing = out.len() - shape.len();
     let stride = |axis: usize| match axis.checked_sub(missing) {
         Some(i) if shape[i] == out[axis] => strides[i],

@@ -11,8 +11,9 @@ use smallvec::SmallVec;
 use super::batch::{Batch, Failure, Step};
 use crate::array::{Array, State, Strides, Value};
 use crate::backend::cpu::{self, In, Out};
+use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::memory::{Buffer, Request};
+use crate::memory::{Buffer, Demand, Request};
 use crate::observe::{Launch, Outcome, observer};
 use crate::op::Op;
 
@@ -146,12 +147,9 @@ fn execute(step: &Step, values: Values) -> Result<Made> {
 }
 
 fn allocate(array: &Array, bytes: usize) -> Result<Buffer> {
-    Buffer::allocate(Request {
-        function: "eval",
-        bytes,
-        stream: array.stream().index() as u32,
-        site: array.call_site(),
-    })
+    let (stream, site) = (array.stream().index() as u32, array.call_site());
+    let request = Request { function: "eval", bytes, stream, site };
+    Buffer::allocate(Demand { request, device: Device::cpu(), op: array.id() })
 }
 
 /// The input whose memory the result can take: read by this step for the last time, and laid out the same.

@@ -1,323 +1,156 @@
-//! The accounts: what is active, cached and allowed, and what happens when it is too much.
+//! Handing out memory and taking it back: reuse, else room under the limits, else the system.
 //!
-//! One lock guards the figures and the pool, so every figure is exact at every moment. The system is asked for memory,
-//! and gets it back, outside the lock.
+//! One lock guards all figures and pools, so every figure is exact at every moment. The system is asked for memory, and
+//! gets it back, outside the lock. What happens when there is no room is in [`super::wait`].
 
-use std::cell::Cell;
-use std::collections::HashMap;
-use std::ptr::NonNull;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::pool::{Block, Origin, Owner, Pool, SLAB, is_small, rounded};
-use super::system::{HostMemory, total_ram};
-use crate::call_site::CallSite;
+use super::accounts::{Accounts, Found};
+use super::block::Block;
+use super::pool::Evicted;
+use super::registry::Entry;
+use super::request::Demand;
+use super::system::{Host, Provider};
+use super::work::{Workforce, workforce};
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::observe::{MemoryAction, MemoryEvent, observer};
-
-/// What is asked for, and by whom.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
-    pub function: &'static str,
-    pub bytes: usize,
-    pub stream: u32,
-    pub site: CallSite,
-}
-
-/// Memory handed out: at `ptr`, `bytes` long.
-pub(super) struct Grant {
-    pub id: u64,
-    pub ptr: NonNull<u8>,
-    pub bytes: usize,
-    pub origin: Origin,
-}
-
-pub(super) struct Accounts {
-    pub pool: Pool<HostMemory>,
-    pub active: u64,
-    pub peak: u64,
-    pub peak_total: u64,
-    pub limit: u64,
-    pub relaxed: bool,
-    pub cache_limit: u64,
-    pub buffers: u64,
-    pub requests: u64,
-    pub reuses: u64,
-    /// Blocks in use, by buffer number; slots are listed by their slab.
-    pub blocks: HashMap<u64, (HostMemory, Owner)>,
-    /// Active bytes of each stream.
-    pub streams: Vec<u64>,
-    /// Threads that run work and wait for memory.
-    waiting: usize,
-}
 
 pub(super) struct Central {
-    accounts: Mutex<Accounts>,
-    /// Memory was freed or running work ended.
-    changed: Condvar,
-    /// Threads that run work now, waiting ones included.
-    running: AtomicUsize,
+    pub(super) accounts: Mutex<Accounts>,
+    /// Memory was freed, a limit was changed, or work ended.
+    pub(super) changed: Condvar,
+    /// Threads that wait for memory.
+    pub(super) waiters: AtomicUsize,
+    /// Held by the one that gives up waiting.
+    pub(super) giving_up: Mutex<()>,
+    /// Who runs work.
+    pub(super) workforce: fn() -> Option<&'static dyn Workforce>,
     next_id: AtomicU64,
 }
 
-pub(super) static CENTRAL: LazyLock<Central> = LazyLock::new(|| {
-    let limit = total_ram() / 10 * 8;
-    Central {
-        accounts: Mutex::new(Accounts {
-            pool: Pool::new(),
-            active: 0,
-            peak: 0,
-            peak_total: 0,
-            limit,
-            relaxed: false,
-            cache_limit: limit / 16,
-            buffers: 0,
-            requests: 0,
-            reuses: 0,
-            blocks: HashMap::new(),
-            streams: Vec::new(),
-            waiting: 0,
-        }),
-        changed: Condvar::new(),
-        running: AtomicUsize::new(0),
-        next_id: AtomicU64::new(1),
-    }
-});
-
-thread_local! {
-    static RUNS_WORK: Cell<u32> = const { Cell::new(0) };
-}
-
-/// Marks this thread as running work: allocations elsewhere may wait for the memory it will free.
-pub(crate) struct Working(());
-
-impl Working {
-    pub fn start() -> Working {
-        RUNS_WORK.set(RUNS_WORK.get() + 1);
-        CENTRAL.running.fetch_add(1, Ordering::Relaxed);
-        Working(())
-    }
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        RUNS_WORK.set(RUNS_WORK.get() - 1);
-        CENTRAL.running.fetch_sub(1, Ordering::Relaxed);
-        CENTRAL.changed.notify_all();
-    }
-}
-
-impl Accounts {
-    fn event(&self, action: MemoryAction, buffer: u64, bytes: usize) {
-        if let Some(observer) = observer() {
-            let (active, cache, peak) = (self.active, self.pool.cached_bytes(), self.peak);
-            observer.memory(&MemoryEvent { action, buffer, bytes: bytes as u64, active, cache, peak });
-        }
-    }
-
-    /// Counts bytes as in use.
-    fn activate(&mut self, owner: &Owner) {
-        self.active += owner.bytes;
-        self.buffers += 1;
-        let stream = owner.stream as usize;
-        if stream >= self.streams.len() {
-            self.streams.resize(stream + 1, 0);
-        }
-        self.streams[stream] += owner.bytes;
-        self.peak = self.peak.max(self.active);
-        self.peak_total = self.peak_total.max(self.active + self.pool.cached_bytes());
-    }
-
-    fn deactivate(&mut self, owner: &Owner) {
-        self.active -= owner.bytes;
-        self.buffers -= 1;
-        self.streams[owner.stream as usize] -= owner.bytes;
-    }
-
-    /// Evicts from the cache, oldest first, while `too_much` says so.
-    fn evict_while(&mut self, too_much: impl Fn(&Accounts) -> bool) -> Vec<HostMemory> {
-        let mut evicted = Vec::new();
-        while too_much(self) {
-            let Some(memory) = self.pool.evict() else { break };
-            self.event(MemoryAction::Evict, 0, memory.bytes());
-            evicted.push(memory);
-        }
-        evicted
-    }
-}
+pub(super) static CENTRAL: LazyLock<Central> = LazyLock::new(|| Central::new(Arc::new(Host), workforce));
 
 impl Central {
+    pub fn new(host: Arc<dyn Provider>, workforce: fn() -> Option<&'static dyn Workforce>) -> Central {
+        Central {
+            accounts: Mutex::new(Accounts::new(host)),
+            changed: Condvar::new(),
+            waiters: AtomicUsize::new(0),
+            giving_up: Mutex::new(()),
+            workforce,
+            next_id: AtomicU64::new(1),
+        }
+    }
+
     pub fn accounts(&self) -> MutexGuard<'_, Accounts> {
         self.accounts.lock()
     }
 
-    /// Changes a limit or clears the cache, and gives evicted memory back to the system.
+    /// Adds a device; one that is there already stays as it is.
+    #[cfg_attr(not(test), allow(dead_code, reason = "for GPU backends"))]
+    pub fn register(&self, device: Device, provider: Arc<dyn Provider>) {
+        self.accounts.lock().add_device(device, provider);
+    }
+
+    /// Changes limits, and gives what exceeds them back to the system.
     pub fn change<R>(&self, change: impl FnOnce(&mut Accounts) -> R) -> R {
+        let mut evicted = Evicted::new();
         let mut accounts = self.accounts.lock();
         let result = change(&mut accounts);
-        let evicted = accounts.evict_while(|a| {
-            let cached = a.pool.cached_bytes();
-            cached > a.cache_limit || a.active + cached > a.limit
-        });
+        accounts.trim(&mut evicted);
+        accounts.changes += 1;
         drop(accounts);
         self.changed.notify_all();
-        evicted.into_iter().for_each(HostMemory::free);
         result
     }
 
     /// Empties the cache.
     pub fn clear_cache(&self) {
-        let evicted = self.accounts.lock().evict_while(|_| true);
-        evicted.into_iter().for_each(HostMemory::free);
+        let mut evicted = Evicted::new();
+        self.accounts.lock().evict_all(&mut evicted);
     }
 
-    pub fn allocate(&self, request: Request) -> Result<Grant> {
-        let size = rounded(request.bytes);
-        let owner = Owner { bytes: size as u64, stream: request.stream, site: request.site };
+    pub fn allocate(&self, demand: &Demand) -> Result<&'static Entry> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut evicted = Evicted::new();
         let mut accounts = self.accounts.lock();
-        accounts.requests += 1;
-        if let Some(grant) = take_cached(&mut accounts, id, owner) {
-            accounts.reuses += 1;
-            return Ok(grant);
-        }
-        // A new slab costs its whole size once; its slots cost nothing more.
-        let fresh = if is_small(size) { SLAB } else { size };
-        self.make_room(&mut accounts, &request, fresh)?;
-        // Waiting may have brought something into the cache.
-        if let Some(grant) = take_cached(&mut accounts, id, owner) {
-            accounts.reuses += 1;
-            return Ok(grant);
-        }
-        // Reserved before the lock is released, so that no other thread counts on the same room.
-        accounts.active += fresh as u64;
-        let memory = MutexGuard::unlocked(&mut accounts, || HostMemory::allocate(fresh));
-        accounts.active -= fresh as u64;
-        let Some(memory) = memory else {
-            let message = "the system has no more memory; free arrays or call clear_cache".to_owned();
-            return Err(refused(&request, message));
-        };
-        accounts.pool.count_new(fresh);
-        if is_small(size) {
-            accounts.pool.add_slab(size, memory);
-            take_slot(&mut accounts, id, owner, MemoryAction::Allocate)
-                .ok_or_else(|| Error::internal("allocate", "a new slab has no free slot"))
-        } else {
-            Ok(grant_block(&mut accounts, id, owner, memory, MemoryAction::Allocate))
-        }
-    }
-
-    /// Evicts, then waits, until `fresh` more bytes fit the limit.
-    fn make_room(
-        &self,
-        accounts: &mut MutexGuard<'_, Accounts>,
-        request: &Request,
-        fresh: usize,
-    ) -> Result<()> {
-        let fresh = fresh as u64;
-        if fresh > total_ram() {
-            let message = format!("the machine has {} bytes of memory in all", total_ram());
-            return Err(refused(request, message));
-        }
-        loop {
-            let fits = |a: &Accounts| a.active + a.pool.cached_bytes() + fresh <= a.limit;
-            let evicted = accounts.evict_while(|a| !fits(a));
-            if !evicted.is_empty() {
-                MutexGuard::unlocked(accounts, || evicted.into_iter().for_each(HostMemory::free));
-            }
-            if fits(accounts) {
-                return Ok(());
-            }
-            let own = usize::from(RUNS_WORK.get() > 0);
-            let others = self.running.load(Ordering::Relaxed).saturating_sub(own + accounts.waiting);
-            if others > 0 {
-                accounts.waiting += own;
-                // Woken by every free and every end of work; the time-out only guards against a missed wake-up.
-                self.changed.wait_for(accounts, Duration::from_millis(20));
-                accounts.waiting -= own;
-            } else if accounts.relaxed {
-                return Ok(());
-            } else {
-                let (active, limit) = (accounts.active, accounts.limit);
-                let message = format!(
-                    "{active} bytes are in use and the limit is {limit}; free arrays, raise the limit with \
-                     set_memory_limit, or allow more with relaxed = true"
-                );
-                return Err(refused(request, message));
-            }
-        }
-    }
-
-    pub fn free(&self, id: u64, origin: Origin) {
-        let mut accounts = self.accounts.lock();
-        let owner = match origin {
-            Origin::Slot { slab, slot } => accounts.pool.put_slot(slab, slot),
-            Origin::Block => accounts.blocks.remove(&id).map(|(memory, owner)| {
-                accounts.pool.put_block(memory);
-                owner
-            }),
-        };
-        let Some(owner) = owner else { return };
-        accounts.deactivate(&owner);
-        accounts.event(MemoryAction::Free, id, owner.bytes as usize);
-        let evicted = accounts.evict_while(|a| a.pool.cached_bytes() > a.cache_limit);
-        let waited_for = accounts.waiting > 0;
+        let pool = accounts.position(demand)?;
+        accounts.counts.requests += 1;
+        let fresh = accounts.check(pool, demand)?;
+        let found = accounts.find(pool, id, demand, fresh, &mut evicted);
         drop(accounts);
-        if waited_for {
+        drop(evicted);
+        let found = match found {
+            Some(found) => found,
+            None => self.wait_for_room(pool, id, demand, fresh)?,
+        };
+        match found {
+            Found::Reused(entry) => Ok(entry),
+            Found::Room(provider) => self.obtain(pool, id, demand, fresh, &*provider),
+        }
+    }
+
+    /// Asks the system for memory, for which there is a reservation.
+    fn obtain(
+        &self,
+        pool: usize,
+        id: u64,
+        demand: &Demand,
+        fresh: usize,
+        provider: &dyn Provider,
+    ) -> Result<&'static Entry> {
+        let mut memory = provider.allocate(fresh);
+        if memory.is_err() {
+            // What is kept may be what the system lacks.
+            self.clear_cache();
+            memory = provider.allocate(fresh);
+        }
+        let block = memory.map(|memory| Block::new(memory, fresh));
+        let mut accounts = self.accounts.lock();
+        accounts.unreserve(pool, fresh);
+        let entry = match block {
+            Ok(block) => accounts.grant_new(pool, id, demand, block),
+            Err(reason) => {
+                let active = accounts.active();
+                Err(demand.refused(format!("{reason}; {active} bytes are in use: free arrays")))
+            }
+        };
+        if entry.is_err() {
+            // The room it had is free for others.
+            accounts.changes += 1;
+            drop(accounts);
             self.changed.notify_all();
         }
-        evicted.into_iter().for_each(HostMemory::free);
+        entry
     }
-}
 
-fn refused(request: &Request, message: String) -> Error {
-    Error::Memory {
-        function: request.function,
-        device: Device::cpu(),
-        requested: request.bytes as u64,
-        message,
-    }
-}
-
-fn take_cached(accounts: &mut Accounts, id: u64, owner: Owner) -> Option<Grant> {
-    let size = owner.bytes as usize;
-    if is_small(size) {
-        if let Some(grant) = take_slot(accounts, id, owner, MemoryAction::Reuse) {
-            return Some(grant);
+    /// Takes a buffer's memory back.
+    ///
+    /// # Safety
+    /// The entry was made by this allocator's [`Central::allocate`], its last holder let go of it, and this is called
+    /// once for that.
+    pub unsafe fn free(&self, entry: &'static Entry) {
+        let mut evicted = Evicted::new();
+        let mut accounts = self.accounts.lock();
+        // SAFETY: the caller's promise.
+        unsafe { accounts.free(entry, &mut evicted) };
+        accounts.changes += 1;
+        drop(accounts);
+        // A waiter counts itself before it looks at the accounts, so it is seen here or saw this change itself.
+        if self.waiters.load(Ordering::Relaxed) > 0 {
+            self.changed.notify_all();
         }
-        let slab = accounts.pool.take_block(SLAB)?;
-        accounts.pool.add_slab(size, slab);
-        return take_slot(accounts, id, owner, MemoryAction::Reuse);
     }
-    let memory = accounts.pool.take_block(size)?;
-    Some(grant_block(accounts, id, owner, memory, MemoryAction::Reuse))
 }
 
-fn take_slot(accounts: &mut Accounts, id: u64, owner: Owner, action: MemoryAction) -> Option<Grant> {
-    let (memory, offset, origin) = accounts.pool.take_slot(owner)?;
-    // SAFETY: the slot lies inside its slab.
-    let ptr = unsafe { memory.ptr().add(offset) };
-    accounts.activate(&owner);
-    accounts.event(action, id, owner.bytes as usize);
-    Some(Grant { id, ptr, bytes: owner.bytes as usize, origin })
-}
-
-fn grant_block(
-    accounts: &mut Accounts,
-    id: u64,
-    owner: Owner,
-    memory: HostMemory,
-    action: MemoryAction,
-) -> Grant {
-    let (ptr, bytes) = (memory.ptr(), memory.bytes());
-    // A reused block counts with its own size: that is what the array holds.
-    let owner = Owner { bytes: bytes as u64, ..owner };
-    accounts.blocks.insert(id, (memory, owner));
-    accounts.activate(&owner);
-    accounts.event(action, id, bytes);
-    Grant { id, ptr, bytes, origin: Origin::Block }
+impl Accounts {
+    /// The pool of a demand's device.
+    fn position(&self, demand: &Demand) -> Result<usize> {
+        self.pools.iter().position(|pool| pool.device == demand.device).ok_or_else(|| {
+            Error::device(demand.request.function, demand.device, "no memory is registered for this device")
+        })
+    }
 }

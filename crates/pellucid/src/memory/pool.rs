@@ -1,259 +1,168 @@
-//! Reuse of freed memory: large blocks by size with least-recently-used eviction, small ones as slots of slabs.
+//! One device's memory: what is in use, what is kept for reuse, what the system gave.
 //!
-//! The pool holds memory and does the bookkeeping of sizes; limits and waiting are [`super::central`]'s.
+//! The pool knows sizes; limits, waiting and events are [`super::central`]'s.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::call_site::CallSite;
+use smallvec::SmallVec;
 
-/// A piece of memory the pool can keep: it only has to know its size.
-pub(crate) trait Block {
-    fn bytes(&self) -> usize;
-}
+use super::block::Block;
+use super::cache::{Cache, Kept};
+use super::slabs::{Emptied, SLAB, Slabs};
+use super::system::Provider;
+use crate::device::Device;
 
-/// Who holds a buffer: what a report shows of it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner {
-    pub bytes: u64,
-    pub stream: u32,
-    pub site: CallSite,
-}
-
-/// Bytes of one slab of small slots.
-pub(crate) const SLAB: usize = 64 << 10;
-/// Largest request that becomes a slot.
-const LARGEST_SLOT: usize = 4096;
 const PAGE: usize = 4096;
 /// From here on a reused block may be at most two pages larger than asked for.
 const LARGE: usize = 1 << 20;
-/// Slot sizes: powers of two and halfway between, so at most a third of a slot is unused.
-const CLASSES: [usize; 17] =
-    [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 2560, 3072, 4096];
+/// The slab number of a buffer that has a block of its own.
+pub(super) const NO_SLAB: u32 = u32::MAX;
 
-/// Where a buffer's memory came from, and goes back to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A block of its own.
-    Block,
-    /// A slot of a slab.
-    Slot { slab: u32, slot: u32 },
+/// Blocks that go back to the system, by being dropped outside the lock.
+pub(super) type Evicted = SmallVec<[Arc<Block>; 1]>;
+
+/// Memory for one buffer.
+pub(super) struct Piece {
+    pub block: Arc<Block>,
+    pub bytes: usize,
+    /// [`NO_SLAB`] or the slab's number.
+    pub slab: u32,
+    /// Where it begins in the block, in 16 bytes.
+    pub offset: u16,
 }
 
-/// The size a request is served with: a slot's, or whole pages.
-pub(crate) fn rounded(bytes: usize) -> usize {
-    match CLASSES.iter().find(|&&c| bytes <= c) {
-        Some(&class) => class,
-        None => bytes.next_multiple_of(PAGE),
-    }
-}
-
-/// True if a request of this many bytes is served from a slab.
-pub(crate) fn is_small(bytes: usize) -> bool {
-    bytes <= LARGEST_SLOT
-}
-
-/// Freed blocks, by size and by age.
-struct Cache<M> {
-    by_size: BTreeMap<(usize, u64), M>,
-    by_age: BTreeMap<u64, usize>,
-    bytes: u64,
-    clock: u64,
-}
-
-impl<M: Block> Cache<M> {
-    fn new() -> Cache<M> {
-        Cache { by_size: BTreeMap::new(), by_age: BTreeMap::new(), bytes: 0, clock: 0 }
-    }
-
-    /// The smallest block that fits well: at most twice the size, for large requests at most two pages more.
-    fn take(&mut self, bytes: usize) -> Option<M> {
-        let most = if bytes >= LARGE { bytes + 2 * PAGE } else { bytes * 2 };
-        let (&key, _) = self.by_size.range((bytes, 0)..=(most, u64::MAX)).next()?;
-        self.remove(key)
-    }
-
-    fn put(&mut self, memory: M) {
-        self.clock += 1;
-        self.bytes += memory.bytes() as u64;
-        self.by_age.insert(self.clock, memory.bytes());
-        self.by_size.insert((memory.bytes(), self.clock), memory);
-    }
-
-    fn take_oldest(&mut self) -> Option<M> {
-        let (&age, &bytes) = self.by_age.first_key_value()?;
-        self.remove((bytes, age))
-    }
-
-    fn remove(&mut self, key: (usize, u64)) -> Option<M> {
-        let memory = self.by_size.remove(&key)?;
-        self.by_age.remove(&key.1);
-        self.bytes -= memory.bytes() as u64;
-        Some(memory)
-    }
-}
-
-struct Slab<M> {
-    memory: M,
-    class: usize,
-    free: Vec<u16>,
-    owners: Vec<Option<Owner>>,
-    live: u16,
-    /// Position in the list of its class's slabs with free slots.
-    listed: Option<u32>,
-}
-
-/// One device's memory that is not in use, and the slabs that partly are.
-pub(crate) struct Pool<M> {
-    cache: Cache<M>,
-    slabs: Vec<Option<Slab<M>>>,
-    vacant: Vec<u32>,
-    /// For each class, the slabs with free slots.
-    open: [Vec<u32>; CLASSES.len()],
-    /// Blocks the system gave and has not got back.
-    system_buffers: u64,
+/// One device's memory.
+pub(super) struct Pool {
+    pub device: Device,
+    pub provider: Arc<dyn Provider>,
+    cache: Cache,
+    slabs: Slabs,
+    /// Bytes held by live arrays.
+    pub active: u64,
     /// Bytes the system gave and has not got back.
-    system_bytes: u64,
+    pub system_bytes: u64,
+    /// Blocks the system gave and has not got back.
+    pub system_buffers: u64,
+    /// Bytes the system is being asked for.
+    pub reserved: u64,
+    /// Blocks the system is being asked for.
+    pub reserved_buffers: u64,
 }
 
-impl<M: Block> Pool<M> {
-    pub fn new() -> Pool<M> {
+impl Pool {
+    pub fn new(device: Device, provider: Arc<dyn Provider>) -> Pool {
+        let slabs = Slabs::new(provider.slot_sizes());
         Pool {
+            device,
+            provider,
             cache: Cache::new(),
-            slabs: Vec::new(),
-            vacant: Vec::new(),
-            open: [const { Vec::new() }; CLASSES.len()],
-            system_buffers: 0,
+            slabs,
+            active: 0,
             system_bytes: 0,
+            system_buffers: 0,
+            reserved: 0,
+            reserved_buffers: 0,
         }
     }
 
     pub fn cached_bytes(&self) -> u64 {
-        self.cache.bytes
+        self.cache.bytes()
     }
 
-    pub fn cached_blocks(&self) -> usize {
-        self.cache.by_size.len()
+    pub fn cached_blocks(&self) -> u64 {
+        self.cache.count()
     }
 
-    pub fn system_buffers(&self) -> u64 {
-        self.system_buffers
+    pub fn oldest_stamp(&self) -> Option<u64> {
+        self.cache.oldest_stamp()
     }
 
-    pub fn system_bytes(&self) -> u64 {
-        self.system_bytes
+    /// Whether so much more stays within the device's budget.
+    pub fn fits(&self, bytes: u64) -> bool {
+        self.system_bytes + self.reserved + bytes <= self.provider.budget()
     }
 
-    /// A cached block for a rounded size above the slots'.
-    pub fn take_block(&mut self, bytes: usize) -> Option<M> {
-        self.cache.take(bytes)
+    /// What the system is asked for when nothing kept serves the request: a slab, or whole pages.
+    pub fn fresh_bytes(&self, bytes: usize) -> usize {
+        if self.slabs.class(bytes).is_some() { SLAB } else { bytes.next_multiple_of(PAGE) }
     }
 
-    /// A free slot of a slab that is in use; the caller brings a new slab with [`Pool::add_slab`] if there is none.
-    /// Returns the slot's slab memory and its offset in there.
-    pub fn take_slot(&mut self, owner: Owner) -> Option<(&M, usize, Origin)> {
-        let class = class_of(owner.bytes as usize);
-        let &id = self.open[class].last()?;
-        let slab = self.slabs[id as usize].as_mut()?;
-        let slot = slab.free.pop()?;
-        slab.live += 1;
-        slab.owners[slot as usize] = Some(owner);
-        if slab.free.is_empty() {
-            self.unlist(id);
+    /// Memory that is there already: a free slot, or a kept block that fits well. That is at most twice the size, for
+    /// large requests at most two pages more.
+    pub fn take(&mut self, bytes: usize) -> Option<Piece> {
+        let Some(class) = self.slabs.class(bytes) else {
+            let most = if bytes >= LARGE { bytes + 2 * PAGE } else { bytes * 2 };
+            return self.cache.take(bytes, most).map(whole);
+        };
+        if let Some(piece) = self.take_slot(class) {
+            return Some(piece);
         }
-        let slab = self.slabs[id as usize].as_ref()?;
-        Some((&slab.memory, slot as usize * CLASSES[class], Origin::Slot { slab: id, slot: slot.into() }))
+        let block = self.cache.take(SLAB, SLAB)?;
+        self.slabs.add(class, block);
+        self.take_slot(class)
     }
 
-    /// The holders of all slots in use.
-    pub fn slot_owners(&self) -> impl Iterator<Item = &Owner> {
-        self.slabs.iter().flatten().flat_map(|slab| slab.owners.iter().flatten())
-    }
-
-    /// Makes a block of [`SLAB`] bytes the slab that the next slots of this size come from.
-    pub fn add_slab(&mut self, bytes: usize, memory: M) {
-        let class = class_of(bytes);
-        let count = memory.bytes() / CLASSES[class];
-        // In reverse, so that slots are handed out in ascending order.
-        let free = (0..count as u16).rev().collect();
-        let slab = Slab { memory, class, free, owners: vec![None; count], live: 0, listed: None };
-        let id = match self.vacant.pop() {
-            Some(id) => {
-                self.slabs[id as usize] = Some(slab);
-                id
+    /// Memory for a request from a new block of [`Pool::fresh_bytes`].
+    pub fn take_new(&mut self, bytes: usize, block: Arc<Block>) -> Option<Piece> {
+        self.system_bytes += block.bytes as u64;
+        self.system_buffers += 1;
+        match self.slabs.class(bytes) {
+            None => Some(whole(block)),
+            Some(class) => {
+                self.slabs.add(class, block);
+                self.take_slot(class)
             }
-            None => {
-                self.slabs.push(Some(slab));
-                (self.slabs.len() - 1) as u32
+        }
+    }
+
+    fn take_slot(&mut self, class: usize) -> Option<Piece> {
+        let slot = self.slabs.take(class)?;
+        if let Some(node) = slot.was_kept {
+            self.cache.take_slab(node);
+        }
+        Some(Piece { block: slot.block, bytes: slot.bytes, slab: slot.slab, offset: slot.offset })
+    }
+
+    /// Takes memory back. A block of more than `most` bytes is not kept but returned: it goes back to the system.
+    pub fn put(&mut self, piece: Piece, most: u64, stamp: u64) -> Option<Arc<Block>> {
+        let block = if piece.slab == NO_SLAB {
+            piece.block
+        } else {
+            match self.slabs.put(piece.slab, piece.offset, SLAB as u64 <= most) {
+                Emptied::No => return None,
+                Emptied::Kept => {
+                    let node = self.cache.put(Kept::Slab(piece.slab), SLAB, stamp);
+                    self.slabs.set_node(piece.slab, node);
+                    return None;
+                }
+                Emptied::Dissolved(block) => block,
             }
         };
-        self.list(id);
-    }
-
-    /// Takes a slot back; a slab without live slots joins the cache.
-    pub fn put_slot(&mut self, id: u32, slot: u32) -> Option<Owner> {
-        let slab = self.slabs[id as usize].as_mut()?;
-        slab.free.push(slot as u16);
-        let owner = slab.owners[slot as usize].take();
-        slab.live -= 1;
-        let (empty, listed) = (slab.live == 0, slab.listed.is_some());
-        if empty {
-            if listed {
-                self.unlist(id);
-            }
-            if let Some(slab) = self.slabs[id as usize].take() {
-                self.vacant.push(id);
-                self.cache.put(slab.memory);
-            }
-        } else if !listed {
-            self.list(id);
+        let bytes = block.bytes;
+        if bytes as u64 > most {
+            self.count_gone(bytes);
+            return Some(block);
         }
-        owner
+        self.cache.put(Kept::Block(block), bytes, stamp);
+        None
     }
 
-    /// Takes a block back into the cache.
-    pub fn put_block(&mut self, memory: M) {
-        self.cache.put(memory);
+    /// Gives up what was freed longest ago.
+    pub fn evict(&mut self) -> Option<Arc<Block>> {
+        let block = match self.cache.take_oldest()? {
+            Kept::Block(block) => block,
+            Kept::Slab(slab) => self.slabs.evict(slab)?,
+        };
+        self.count_gone(block.bytes);
+        Some(block)
     }
 
-    /// Counts a block that the system just gave.
-    pub fn count_new(&mut self, bytes: usize) {
-        self.system_buffers += 1;
-        self.system_bytes += bytes as u64;
-    }
-
-    /// Counts a block that goes back to the system.
-    pub fn count_gone(&mut self, bytes: usize) {
-        self.system_buffers -= 1;
+    fn count_gone(&mut self, bytes: usize) {
         self.system_bytes -= bytes as u64;
-    }
-
-    /// The least recently freed block, to give back to the system.
-    pub fn evict(&mut self) -> Option<M> {
-        let memory = self.cache.take_oldest()?;
-        self.count_gone(memory.bytes());
-        Some(memory)
-    }
-
-    fn list(&mut self, id: u32) {
-        if let Some(slab) = self.slabs[id as usize].as_mut() {
-            slab.listed = Some(self.open[slab.class].len() as u32);
-            self.open[slab.class].push(id);
-        }
-    }
-
-    fn unlist(&mut self, id: u32) {
-        let Some(slab) = self.slabs[id as usize].as_mut() else { return };
-        let Some(position) = slab.listed.take() else { return };
-        let open = &mut self.open[slab.class];
-        open.swap_remove(position as usize);
-        if let Some(&moved) = open.get(position as usize)
-            && let Some(moved) = self.slabs[moved as usize].as_mut()
-        {
-            moved.listed = Some(position);
-        }
+        self.system_buffers -= 1;
     }
 }
 
-fn class_of(bytes: usize) -> usize {
-    CLASSES.partition_point(|&c| c < bytes)
+fn whole(block: Arc<Block>) -> Piece {
+    Piece { bytes: block.bytes, block, slab: NO_SLAB, offset: 0 }
 }

@@ -1,21 +1,77 @@
-//! Memory as the operating system gives it, and how much of it there is.
+//! Memory as a device gives it: what a device must be able to do, and the host's side of it.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-use super::pool::Block;
+/// One piece of memory from a device's system; dropping it gives it back.
+#[derive(Debug)]
+pub(crate) enum Memory {
+    /// Memory of the process.
+    Host(HostMemory),
+}
 
-/// Host memory straight from the system. Freed only by [`HostMemory::free`], because its owner, the pool, decides
-/// when and outside which lock.
+impl Memory {
+    /// Where the host reaches it; `None` for memory that only a device reaches.
+    pub fn host_ptr(&self) -> Option<NonNull<u8>> {
+        match self {
+            Memory::Host(memory) => Some(memory.ptr),
+        }
+    }
+}
+
+/// Where a device's memory comes from. Called without any lock; must not panic.
+pub(crate) trait Provider: Send + Sync {
+    /// New memory of this size, or why there is none.
+    fn allocate(&self, bytes: usize) -> Result<Memory, String>;
+
+    /// Sizes of the slots that small buffers get, ascending, all multiples of 16, the largest at most 4096. A slot
+    /// begins at a multiple of its size's largest power-of-two factor, so a device that binds memory at multiples of
+    /// 256 bytes lists multiples of 256 only.
+    fn slot_sizes(&self) -> &'static [usize];
+
+    /// The largest piece there can be, in bytes.
+    fn largest(&self) -> u64;
+
+    /// The most bytes to obtain from this device in all.
+    fn budget(&self) -> u64;
+}
+
+/// The processor's memory.
+#[derive(Debug)]
+pub(crate) struct Host;
+
+impl Provider for Host {
+    fn allocate(&self, bytes: usize) -> Result<Memory, String> {
+        let memory = HostMemory::allocate(bytes).map(Memory::Host);
+        memory.ok_or_else(|| "the system has no more memory".to_owned())
+    }
+
+    /// From 64 bytes on whole cache lines, so that no two buffers share one and vector loads stay inside one.
+    fn slot_sizes(&self) -> &'static [usize] {
+        &[16, 32, 48, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 2560, 3072, 4096]
+    }
+
+    fn largest(&self) -> u64 {
+        total_ram()
+    }
+
+    fn budget(&self) -> u64 {
+        total_ram()
+    }
+}
+
+/// Memory of the process, straight from its allocator.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
     ptr: NonNull<u8>,
     layout: Layout,
 }
 
-// SAFETY: plain memory without thread affinity.
+// SAFETY: plain memory without thread affinity, reached only through the pointer that `host_ptr` gives.
 unsafe impl Send for HostMemory {}
+// SAFETY: as above; sharing the handle shares only the address.
+unsafe impl Sync for HostMemory {}
 
 /// A cache line, which is also the widest vector register.
 const ALIGN: usize = 64;
@@ -28,20 +84,12 @@ impl HostMemory {
         let ptr = NonNull::new(unsafe { alloc(layout) })?;
         Some(HostMemory { ptr, layout })
     }
-
-    pub fn ptr(&self) -> NonNull<u8> {
-        self.ptr
-    }
-
-    pub fn free(self) {
-        // SAFETY: allocated in `allocate` with this layout, and consumed here.
-        unsafe { dealloc(self.ptr.as_ptr(), self.layout) }
-    }
 }
 
-impl Block for HostMemory {
-    fn bytes(&self) -> usize {
-        self.layout.size()
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `allocate` with this layout, and freed only here.
+        unsafe { dealloc(self.ptr.as_ptr(), self.layout) }
     }
 }
 
