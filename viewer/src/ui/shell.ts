@@ -118,6 +118,7 @@ function searchBox(): TemplateResult {
 function banners(t: Trace): TemplateResult {
   const { manifest } = t;
   return html`
+    ${t.incomplete ? html`<div class="banner warn" role="status"><b>Not all is here yet:</b> the launches are shown, operations and memory are still being read.</div>` : nothing}
     ${t.defects.length > 0 ? html`<div class="banner bad" role="alert"><b>Defects were overlooked:</b> ${t.defects.join(' ')} What depends on them is left out.</div>` : nothing}
     ${manifest.partial ? html`<div class="banner warn" role="alert"><b>This capture is partial:</b> it was ended by a panic or recovered from a broken file.</div>` : nothing}
     ${manifest.truncated ? html`<div class="banner warn" role="alert"><b>Something was left out:</b> ${manifest.leftOut.join('; ') || 'the file reached its size limit'}.</div>` : nothing}`;

@@ -132,7 +132,7 @@ def bad_offsets(path):
     table = pa.Table.from_pylist([op(1), op(2, [1])], schema("ops"))
     data = bytearray(stream_bytes(table))
     target = struct.pack("<iii", 0, 0, 1)
-    at = data.index(target)
+    at = data.rindex(target)
     data[at: at + 12] = struct.pack("<iii", 0, 900_000_000, 2_000_000_000)
     writer = Writer(path)
     writer.member("ops/000000.arrow", bytes(data))

@@ -90,12 +90,20 @@ function ruler(c: CanvasRenderingContext2D, { axis }: Scene, height: number): vo
 }
 
 function regions(c: CanvasRenderingContext2D, { t, axis, places: p }: Scene): void {
+  const drawn = new Float64Array(p.regions.rows);
   for (const region of t.regions) {
-    if (region.depth >= p.regions.rows) continue;
+    if (region.depth >= p.regions.rows || region.end < axis.begin || region.start > axis.end) continue;
     const [x0, x1] = [Math.max(GUTTER, axis.x(region.start)), Math.min(axis.left + axis.width, axis.x(region.end))];
-    if (x1 < GUTTER || x0 > axis.left + axis.width || x1 - x0 < 1) continue;
+    // What is narrower than a pixel is drawn once for each pixel.
+    if (x1 <= drawn[region.depth]! + 1) continue;
+    drawn[region.depth] = x1;
     const top = p.regions.top + region.depth * REGION;
     c.fillStyle = colour('panel');
+    if (x1 - x0 < 3) {
+      c.fillStyle = colour('line');
+      c.fillRect(x0, top, 1, REGION - 2);
+      continue;
+    }
     c.strokeStyle = colour('line');
     c.fillRect(x0, top, x1 - x0, REGION - 2);
     c.strokeRect(Math.round(x0) + 0.5, top + 0.5, Math.max(1, Math.round(x1 - x0) - 1), REGION - 3);
