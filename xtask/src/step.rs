@@ -72,9 +72,7 @@ impl Step {
         let mut command = match &self.run {
             Run::Task(task) | Run::CiTask(task) => return task(),
             Run::Cargo(args) => process::cargo(args),
-            Run::Tests(filter) => {
-                process::cargo(&test_arguments(filter, process::has_program("cargo-nextest")))
-            }
+            Run::Tests(filter) => process::cargo(&test_arguments(filter)),
             Run::Doc => {
                 let mut doc = process::cargo(&["doc", "--workspace", "--no-deps"]);
                 doc.env("RUSTDOCFLAGS", "-D warnings");
@@ -111,13 +109,11 @@ fn judge(result: Result<Tally>, strict: bool) -> (Outcome, Option<String>) {
     }
 }
 
-/// All tests but documentation tests, which nextest cannot run and which have a step of their own.
-fn test_arguments(filter: &Filter, nextest: bool) -> Vec<&'static str> {
-    let mut args = if nextest {
-        vec!["nextest", "run", "--workspace", "--no-fail-fast", "--no-tests=pass", "--"]
-    } else {
-        vec!["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples", "--"]
-    };
+/// All tests but documentation tests, which have a step of their own. One process for each test program: a device is
+/// opened once, not for every test.
+fn test_arguments(filter: &Filter) -> Vec<&'static str> {
+    let mut args =
+        vec!["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples", "--"];
     match filter {
         Filter::Plain => args.extend(["--skip", "needs_"]),
         Filter::Named(name) => args.push(name),
@@ -163,9 +159,7 @@ mod tests {
 
     #[test]
     fn plain_tests_leave_out_those_that_need_something() {
-        for nextest in [true, false] {
-            assert!(test_arguments(&Filter::Plain, nextest).ends_with(&["--", "--skip", "needs_"]));
-            assert!(test_arguments(&Filter::Named("needs_x"), nextest).ends_with(&["--", "needs_x"]));
-        }
+        assert!(test_arguments(&Filter::Plain).ends_with(&["--", "--skip", "needs_"]));
+        assert!(test_arguments(&Filter::Named("needs_x")).ends_with(&["--", "needs_x"]));
     }
 }

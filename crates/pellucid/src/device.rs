@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{cpu, gpu};
 use crate::error::{Error, Result};
-use crate::stream::scoped_device;
+use crate::stream::{forget_default, scoped_device};
 
 /// The two kinds of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -123,6 +123,7 @@ pub fn default_device() -> Device {
 pub fn set_default_device(device: Device) -> Result<()> {
     check("set_default_device", device)?;
     *DEFAULT.write() = Some(device);
+    forget_default();
     Ok(())
 }
 
@@ -130,7 +131,9 @@ pub(crate) fn process_default() -> Device {
     if let Some(device) = *DEFAULT.read() {
         return device;
     }
-    *DEFAULT.write().get_or_insert_with(initial_default)
+    // Looked for outside the lock: finding devices may take a while.
+    let initial = initial_default();
+    *DEFAULT.write().get_or_insert(initial)
 }
 
 fn initial_default() -> Device {

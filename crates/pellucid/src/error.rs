@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::call_site::CallSite;
+use crate::capture::CaptureError;
 use crate::device::Device;
 
 /// The result of every fallible call.
@@ -110,6 +111,14 @@ pub enum Error {
         path: PathBuf,
         /// What is wrong with it.
         message: String,
+    },
+    /// A capture that could not be made.
+    #[error("[{function}] {source}")]
+    Capture {
+        /// The function that was called.
+        function: &'static str,
+        /// Why not.
+        source: CaptureError,
     },
     /// A defect of this library: something that must not happen did. Please report it.
     #[error("[{function}] internal error: {message}; please report this")]

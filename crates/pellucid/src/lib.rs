@@ -3,11 +3,13 @@
 pub mod array;
 mod backend;
 mod call_site;
+pub mod capture;
 mod device;
 mod error;
 mod eval;
 pub mod io;
 pub mod memory;
+pub mod metal;
 mod observe;
 pub mod op;
 pub mod ops;
@@ -26,3 +28,13 @@ pub use eval::{AsArray, async_eval, depends, eval, export_to_dot, fusion, set_fu
 pub use stream::{
     Stream, default_stream, new_stream, set_default_stream, streams, synchronize, with_device, with_stream,
 };
+
+/// The examples of the README, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
+/// The examples for users of MLX, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/mlx-users.md")]
+struct MlxUsers;

@@ -36,15 +36,7 @@ pub(crate) struct MemoryEvent {
     pub bytes: u64,
     /// The array it is for; 0 if not known.
     pub op: u64,
-    /// The index of the stream it is for; `None` for evicted blocks.
-    pub stream: Option<u32>,
-    /// The line that asked for it; `None` for evicted blocks.
-    pub site: Option<crate::CallSite>,
     pub device: crate::Device,
-    /// The block of system memory it lies in. Small buffers share one; a reused block keeps its number.
-    pub block: u64,
-    /// Where in the block it begins, in bytes.
-    pub offset: u64,
     pub active: u64,
     pub cache: u64,
     pub peak: u64,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 
@@ -59,6 +60,8 @@ pub(crate) struct Queue {
 
 static STREAMS: RwLock<Vec<Stream>> = RwLock::new(Vec::new());
 static DEFAULTS: RwLock<Vec<(Device, Stream)>> = RwLock::new(Vec::new());
+/// The default device's default stream, found without a lock; null until asked for, and after either default changed.
+static FOUND: AtomicPtr<StreamCore> = AtomicPtr::new(std::ptr::null_mut());
 
 thread_local! {
     static SCOPE: Cell<Option<Stream>> = const { Cell::new(None) };
@@ -115,10 +118,31 @@ impl Stream {
 
 /// The stream operations are put on by this thread now: the innermost scope's, else the default device's default.
 pub(crate) fn current_stream() -> Result<Stream> {
-    match SCOPE.get() {
-        Some(stream) => Ok(stream),
-        None => default_stream(device::process_default()),
+    if let Some(stream) = SCOPE.get() {
+        return Ok(stream);
     }
+    // SAFETY: null, or a stream, which lives as long as the process.
+    if let Some(core) = unsafe { FOUND.load(Ordering::Acquire).as_ref() } {
+        return Ok(Stream(core));
+    }
+    find_default()
+}
+
+#[cold]
+fn find_default() -> Result<Stream> {
+    let device = device::process_default();
+    let stream = default_stream(device)?;
+    FOUND.store(std::ptr::from_ref(stream.0).cast_mut(), Ordering::Release);
+    // A default may have changed in between; what was found then must not stay.
+    if device::process_default() != device || default_stream(device)? != stream {
+        forget_default();
+    }
+    Ok(stream)
+}
+
+/// Makes the next operation look for the default stream again.
+pub(crate) fn forget_default() {
+    FOUND.store(std::ptr::null_mut(), Ordering::Release);
 }
 
 /// A stream for an array that only carries an error: the current one, or one of the CPU if there is none.
@@ -166,6 +190,8 @@ pub fn set_default_stream(stream: Stream) -> Result<()> {
         Some((_, current)) => *current = stream,
         None => defaults.push((stream.device(), stream)),
     }
+    drop(defaults);
+    forget_default();
     Ok(())
 }
 

@@ -22,7 +22,15 @@ type Strided = SmallVec<[(usize, isize); 4]>;
 impl HostView {
     /// Evaluates the array.
     pub fn new(array: &Array) -> Result<HostView> {
-        let (value, shape) = (array.evaluated()?.on_host()?, array.shape_ref().clone());
+        HostView::of(&array.evaluated()?, array)
+    }
+
+    /// Elements of an array that are known, though the array may not be marked as ready yet.
+    ///
+    /// # Errors
+    /// Those of the copy from a GPU's memory.
+    pub fn of(value: &Value, array: &Array) -> Result<HostView> {
+        let (value, shape) = (value.on_host()?, array.shape_ref().clone());
         let strides = value.strides(&shape);
         let walk = joined(&shape, &strides);
         Ok(HostView { value, shape, dtype: array.dtype(), strides, walk })

@@ -26,7 +26,7 @@ pub(crate) use value::{Mirror, Strides, Value, broadcast_strides};
 
 use crate::call_site::CallSite;
 use crate::error::Result;
-use crate::eval;
+use crate::eval::eval;
 use crate::memory::{Buffer, Request};
 use crate::op::Op;
 use crate::stream::{Stream, current_stream};
@@ -52,10 +52,18 @@ impl Array {
     #[track_caller]
     pub(crate) fn from_op(op: Op, inputs: impl Into<Inputs>) -> Result<Array> {
         let (site, stream, inputs) = (CallSite::here(), current_stream()?, inputs.into());
-        let specs: smallvec::SmallVec<[(&Shape, Dtype); 3]> =
-            inputs.iter().map(|a| (&a.0.shape, a.0.dtype)).collect();
-        let spec = op.infer(&specs)?;
-        drop(specs);
+        fn spec_of(a: &Array) -> (&Shape, Dtype) {
+            (&a.0.shape, a.0.dtype)
+        }
+        let alike = match &inputs[..] {
+            [a, b] => op.infer_alike(&[spec_of(a), spec_of(b)]),
+            [a] => op.infer_alike(&[spec_of(a)]),
+            _ => None,
+        };
+        let spec = match alike {
+            Some(spec) => spec,
+            None => op.infer(&inputs.iter().map(spec_of).collect::<Vec<_>>())?,
+        };
         let state = State::Lazy(Box::new(Work { op, inputs }));
         Ok(Array(Arc::new(Node::new(spec.shape, spec.dtype, stream, site, state))))
     }
@@ -152,12 +160,17 @@ impl Array {
         matches!(*state, State::Ready(_))
     }
 
+    /// True if nothing has been done for it yet.
+    pub(crate) fn is_lazy(&self) -> bool {
+        matches!(*self.0.state.lock(), State::Lazy(_))
+    }
+
     /// Computes the elements and waits for them.
     ///
     /// # Errors
     /// What made the computation of this array impossible; the same error each time.
     pub fn eval(&self) -> Result<()> {
-        eval::eval([self])
+        eval([self])
     }
 
     /// The elements, computed if they are not yet.

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// assert_eq!(shape.elements(), 6);
 /// assert_eq!(shape.to_string(), "[2, 3]");
 /// ```
-#[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Shape(SmallVec<[usize; 4]>);
 
@@ -97,6 +97,13 @@ impl Shape {
             }
         }
         Ok(shape)
+    }
+}
+
+impl Clone for Shape {
+    fn clone(&self) -> Shape {
+        // Copies the numbers in one piece; every array made clones a shape.
+        Shape(SmallVec::from_slice(&self.0))
     }
 }
 

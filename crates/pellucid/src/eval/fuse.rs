@@ -61,6 +61,8 @@ unsafe impl Send for Open {}
 /// The groups of a plan.
 pub(super) struct Scratch {
     consumers: Vec<Consumers>,
+    /// Entries that something other than an elementwise operation reads.
+    read_whole: Vec<bool>,
     groups: Vec<Open>,
     /// Members of all groups, one group after the other, producers first.
     members: Vec<u32>,
@@ -70,7 +72,13 @@ pub(super) struct Scratch {
 
 impl Scratch {
     pub const fn new() -> Scratch {
-        Scratch { consumers: Vec::new(), groups: Vec::new(), members: Vec::new(), run: Vec::new() }
+        Scratch {
+            consumers: Vec::new(),
+            read_whole: Vec::new(),
+            groups: Vec::new(),
+            members: Vec::new(),
+            run: Vec::new(),
+        }
     }
 
     /// How many groups run.
@@ -89,6 +97,8 @@ pub(super) fn group(plan: &mut Plan) {
     let mut scratch = std::mem::replace(&mut plan.fusion, Scratch::new());
     scratch.consumers.clear();
     scratch.consumers.resize(plan.entries.len(), Consumers::None);
+    scratch.read_whole.clear();
+    scratch.read_whole.resize(plan.entries.len(), false);
     scratch.groups.clear();
     let fusing = fusion();
     // From the outputs inwards, so that every consumer is placed before its inputs.
@@ -106,6 +116,7 @@ pub(super) fn group(plan: &mut Plan) {
         let Some(work) = plan.entries[index as usize].work() else { continue };
         let open = &mut scratch.groups[group as usize];
         open.instructions += 1;
+        let whole = !work.op.is_elementwise();
         for (input, &producer) in work.inputs.iter().zip(plan.inputs(index)) {
             if producer == NONE {
                 let node: *const Node = &*input.0;
@@ -115,6 +126,7 @@ pub(super) fn group(plan: &mut Plan) {
                 }
                 continue;
             }
+            scratch.read_whole[producer as usize] |= whole;
             let known = &mut scratch.consumers[producer as usize];
             *known = match *known {
                 Consumers::None => Consumers::Group(group),
@@ -191,17 +203,7 @@ fn joins_on_device(work: &Work, entry: &Entry, root_work: &Work, root: &Entry, g
 /// step of its own.
 fn is_folded(plan: &Plan, scratch: &Scratch, index: u32) -> bool {
     let entry = &plan.entries[index as usize];
-    if entry.requested || constant(entry).is_none() {
-        return false;
-    }
-    match scratch.consumers[index as usize] {
-        Consumers::Group(g) => {
-            let root = &plan.entries[scratch.groups[g as usize].root as usize];
-            root.work().is_some_and(|w| w.op.is_elementwise())
-        }
-        // Rare: a scalar that several groups read is computed, so that no reader has to be looked for.
-        Consumers::None | Consumers::Several => false,
-    }
+    !entry.requested && !scratch.read_whole[index as usize] && constant(entry).is_some()
 }
 
 fn constant(entry: &Entry) -> Option<(Scalar, Dtype)> {

@@ -15,12 +15,13 @@ use std::time::Instant;
 
 use smallvec::SmallVec;
 
-pub(crate) use batch::{Batch, Failure, Step};
+pub(crate) use batch::{Batch, Failure, Member, Step};
 pub use dot::export_to_dot;
 pub use fuse::{fusion, set_fusion};
 pub(crate) use schedule::Drive;
 
 use crate::array::{Array, State};
+use crate::capture;
 use crate::error::{Error, Result};
 use crate::observe::{WaitEvent, observer};
 use crate::op::Op;
@@ -67,6 +68,7 @@ pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
     let handles: SmallVec<[&Array; 4]> = arrays.iter().map(AsArray::as_array).collect();
     let pending = |a: &&&Array| !a.0.state.lock().is_settled();
     if let Some(&first) = handles.iter().find(pending) {
+        capture::on_eval();
         let own = first.stream();
         report_host_wait(own, || {
             schedule::start(&handles, Some(own));
@@ -96,6 +98,7 @@ pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
 pub fn async_eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) {
     let arrays: SmallVec<[A; 4]> = arrays.into_iter().collect();
     let handles: SmallVec<[&Array; 4]> = arrays.iter().map(AsArray::as_array).collect();
+    capture::on_eval();
     schedule::start(&handles, None);
 }
 

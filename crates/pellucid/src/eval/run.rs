@@ -12,9 +12,9 @@ use super::batch::{Batch, Failure, Step};
 use super::run_gpu;
 use crate::array::{Array, State, Strides, Value};
 use crate::backend::cpu::{self, In, Out};
-use crate::device::DeviceType;
+use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
-use crate::memory::{Buffer, Request};
+use crate::memory::{Buffer, Demand, Request};
 use crate::observe::{Launch, Outcome, observer};
 use crate::op::Op;
 
@@ -103,6 +103,10 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
 
 /// The error of a step, with what failed and who asked for it.
 fn located(step: &Step, error: Error) -> Error {
+    if matches!(error, Error::Launch { .. }) {
+        // An input's, found out only now.
+        return error;
+    }
     let names: Vec<_> = step.members.iter().take(4).map(|m| m.work.op.name()).collect();
     let more = step.members.len().saturating_sub(names.len());
     let op = if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") };
@@ -185,12 +189,9 @@ pub(super) fn execute(step: &Step, values: Values) -> Result<Made> {
 }
 
 fn allocate(array: &Array, bytes: usize) -> Result<Buffer> {
-    Buffer::allocate(Request {
-        function: "eval",
-        bytes,
-        stream: array.stream().index() as u32,
-        site: array.call_site(),
-    })
+    let (stream, site) = (array.stream().index() as u32, array.call_site());
+    let request = Request { function: "eval", bytes, stream, site };
+    Buffer::allocate(Demand { request, device: Device::cpu(), op: array.id() })
 }
 
 /// The input whose memory the result can take: read by this step for the last time, and laid out the same. `held` is

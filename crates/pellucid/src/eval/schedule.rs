@@ -254,7 +254,8 @@ impl Workforce for Workers {
             let queue = stream.core().queue.lock();
             let running = u64::from(queue.drive == Drive::Running);
             let left = queue.batches.len() as u64 + running;
-            (left > 0 && !queue.stuck).then_some((stream.index(), queue.finished + left))
+            // Streams that are stuck now may be the next to go on.
+            (left > 0).then_some((stream.index(), queue.finished + left))
         };
         Outstanding(streams().into_iter().filter_map(target).collect())
     }

@@ -9,11 +9,10 @@ use super::block::Block;
 use super::pool::{Evicted, Piece, Pool};
 use super::registry::{Entry, Record, Registry};
 use super::request::Demand;
-use super::slabs::UNIT;
 use super::system::Provider;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::observe::{MemoryAction, MemoryEvent, observer};
+use crate::observe::{MemoryAction, MemoryEvent, Observer, observer};
 
 /// What the user allows.
 pub(super) struct Limits {
@@ -48,6 +47,8 @@ pub(super) struct Accounts {
     pub registry: Registry,
     /// Counts what waiters wait for.
     pub changes: u64,
+    /// Who sees every change, in order, because the lock is held.
+    pub observer: fn() -> Option<Arc<dyn Observer>>,
     /// Counts frees, for the cache's order by age over all devices.
     clock: u64,
 }
@@ -70,6 +71,7 @@ impl Accounts {
             streams: Vec::new(),
             registry: Registry::new(),
             changes: 0,
+            observer,
             clock: 0,
         }
     }
@@ -241,7 +243,7 @@ impl Accounts {
         self.pools[pool].active -= record.bytes as u64;
         self.streams[record.stream as usize] -= record.bytes as u64;
         self.clock += 1;
-        let observed = observer().is_some().then(|| Record { block: record.block.clone(), ..record });
+        let observed = (self.observer)().is_some().then(|| Record { block: record.block.clone(), ..record });
         let gone = self.pools[pool].put(record.into_piece(), self.limits.cache, self.clock);
         if let Some(record) = observed {
             self.tell(MemoryAction::Free, &record);
@@ -276,17 +278,13 @@ impl Accounts {
     }
 
     fn tell(&self, action: MemoryAction, record: &Record) {
-        let Some(observer) = observer() else { return };
+        let Some(observer) = (self.observer)() else { return };
         observer.memory(&MemoryEvent {
             action,
             buffer: record.id,
             bytes: record.bytes as u64,
             op: record.op,
-            stream: Some(record.stream),
-            site: Some(record.site),
             device: self.pools[usize::from(record.pool)].device,
-            block: record.block.number,
-            offset: u64::from(record.offset) * UNIT as u64,
             active: self.active(),
             cache: self.cached(),
             peak: self.counts.peak,
@@ -294,17 +292,13 @@ impl Accounts {
     }
 
     fn tell_gone(&self, pool: usize, block: &Block) {
-        let Some(observer) = observer() else { return };
+        let Some(observer) = (self.observer)() else { return };
         observer.memory(&MemoryEvent {
             action: MemoryAction::Evict,
             buffer: 0,
             bytes: block.bytes as u64,
             op: 0,
-            stream: None,
-            site: None,
             device: self.pools[pool].device,
-            block: block.number,
-            offset: 0,
             active: self.active(),
             cache: self.cached(),
             peak: self.counts.peak,

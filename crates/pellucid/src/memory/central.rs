@@ -24,6 +24,8 @@ pub(super) struct Central {
     pub(super) changed: Condvar,
     /// Threads that wait for memory.
     pub(super) waiters: AtomicUsize,
+    /// Held by the one that gives up waiting.
+    pub(super) giving_up: Mutex<()>,
     /// Who runs work.
     pub(super) workforce: fn() -> Option<&'static dyn Workforce>,
     next_id: AtomicU64,
@@ -37,6 +39,7 @@ impl Central {
             accounts: Mutex::new(Accounts::new(host)),
             changed: Condvar::new(),
             waiters: AtomicUsize::new(0),
+            giving_up: Mutex::new(()),
             workforce,
             next_id: AtomicU64::new(1),
         }

@@ -5,7 +5,7 @@
 //! keep a loop's working buffers, too little to push a machine into swapping. All figures are exact at every moment.
 //! `docs/memory.md` explains them and the limits.
 //!
-//! ```
+//! ```standalone_crate
 //! use pellucid::{Array, memory};
 //! # fn main() -> pellucid::Result<()> {
 //! let before = memory::get_active_memory();
@@ -61,7 +61,7 @@ pub(crate) fn register(device: crate::Device, provider: std::sync::Arc<dyn Provi
 
 /// Bytes held by live arrays, on all devices. A buffer counts with its whole size, also if its array needs less.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{Array, memory};
 /// let before = memory::get_active_memory();
 /// let a = Array::from([1.0f32, 2.0, 3.0]); // 12 bytes in a buffer of 16
@@ -74,7 +74,7 @@ pub fn get_active_memory() -> u64 {
 
 /// The most bytes that live arrays held at one time, since the start or the last [`reset_peak_memory`].
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{Array, memory};
 /// # fn main() -> pellucid::Result<()> {
 /// memory::reset_peak_memory();
@@ -90,7 +90,7 @@ pub fn get_peak_memory() -> u64 {
 
 /// Restarts the peak from what is active now.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::memory;
 /// memory::reset_peak_memory();
 /// assert_eq!(memory::get_peak_memory(), memory::get_active_memory());
@@ -101,7 +101,7 @@ pub fn reset_peak_memory() {
 
 /// Bytes kept for reuse.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{Array, memory};
 /// # fn main() -> pellucid::Result<()> {
 /// drop(Array::from_slice(&[0u8; 8192], [8192])?);
@@ -116,7 +116,7 @@ pub fn get_cache_memory() -> u64 {
 /// The most bytes to obtain from the system in all: for live arrays, for the cache, and for the free parts of blocks
 /// that small arrays share. At the start 80 % of the machine's memory.
 ///
-/// ```
+/// ```standalone_crate
 /// assert!(pellucid::memory::get_memory_limit() > 0);
 /// ```
 pub fn get_memory_limit() -> u64 {
@@ -128,7 +128,7 @@ pub fn get_memory_limit() -> u64 {
 /// An allocation that would exceed it first evicts the cache, then waits for running work to free memory. If nothing is
 /// left to wait for, it goes ahead if `relaxed`, and is an [`Error::Memory`](crate::Error::Memory) if not.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{Array, Error, memory};
 /// let previous = memory::set_memory_limit(1 << 20, false);
 /// let refused = Array::from_slice(&[0u8; 2 << 20], [2 << 20]);
@@ -145,7 +145,7 @@ pub fn set_memory_limit(limit: u64, relaxed: bool) -> u64 {
 /// Sets how many bytes the cache may keep and returns the previous limit. A lower limit takes effect at once. The
 /// limit at the start is a sixteenth of the memory limit.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::memory;
 /// let previous = memory::set_cache_limit(0); // keep nothing
 /// assert_eq!(memory::get_cache_memory(), 0);
@@ -157,7 +157,7 @@ pub fn set_cache_limit(limit: u64) -> u64 {
 
 /// The most blocks to obtain from the system; see [`set_buffer_limit`].
 ///
-/// ```
+/// ```standalone_crate
 /// assert_eq!(pellucid::memory::get_buffer_limit(), 400_000);
 /// ```
 pub fn get_buffer_limit() -> u64 {
@@ -171,7 +171,7 @@ pub fn get_buffer_limit() -> u64 {
 /// drivers often from far fewer. Small arrays share blocks, so 400,000, the limit at the start, is only reached by as
 /// many arrays of more than 4 KiB.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::memory;
 /// let previous = memory::set_buffer_limit(10_000);
 /// assert_eq!(memory::set_buffer_limit(previous), 10_000);
@@ -182,7 +182,7 @@ pub fn set_buffer_limit(limit: u64) -> u64 {
 
 /// Gives all cached memory back to the system. Running work may fill the cache again.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::memory;
 /// memory::clear_cache();
 /// assert_eq!(memory::get_cache_memory(), 0);

@@ -97,7 +97,7 @@ impl MemoryReport {
 
 /// Takes a picture of all memory.
 ///
-/// ```
+/// ```standalone_crate
 /// use pellucid::{Array, Device, memory};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from_slice(&[0u8; 100_000], [100_000])?;

@@ -26,7 +26,6 @@ const FORGOTTEN: Duration = Duration::from_secs(1);
 ///
 /// # Cost
 /// One atomic load, without a fence, while nobody waits.
-#[allow(dead_code, reason = "called by the scheduler that implements Workforce")]
 pub(crate) fn work_ended() {
     CENTRAL.work_ended();
 }
@@ -80,7 +79,7 @@ impl Central {
             return self.accounts.lock().last_resort(pool, id, demand, fresh, &mut evicted);
         };
         let outstanding = workforce.outstanding();
-        let _stuck = Stuck::new(workforce);
+        let stuck = Stuck::new(workforce);
         let _waiting = Waiting::new(self);
         let mut accounts = self.accounts.lock();
         loop {
@@ -94,8 +93,16 @@ impl Central {
                 workforce.is_left(&outstanding)
             });
             if !left {
+                // One at a time: who gives up here goes on, and may free what the others wait for.
+                let turn = MutexGuard::unlocked(&mut accounts, || {
+                    let turn = self.giving_up.lock();
+                    (!workforce.is_left(&outstanding)).then_some(turn)
+                });
+                let Some(turn) = turn else { continue };
                 let found = accounts.last_resort(pool, id, demand, fresh, &mut evicted);
                 drop(accounts);
+                drop(stuck);
+                drop(turn);
                 return found;
             }
             // A change in the meantime may have been the last one.

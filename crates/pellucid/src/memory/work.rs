@@ -12,7 +12,7 @@ pub(crate) trait Workforce: Send + Sync {
     /// another thread takes up the streams it would have run next.
     fn set_stuck(&self, stuck: bool);
 
-    /// Everything that runs or is queued now on streams that are not stuck.
+    /// Everything that runs or is queued now.
     fn outstanding(&self) -> Outstanding;
 
     /// Whether some of that work is neither finished nor stuck.

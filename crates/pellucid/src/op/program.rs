@@ -92,3 +92,13 @@ impl Func {
         }
     }
 }
+
+impl std::fmt::Display for Arg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Arg::Input(i) => write!(f, "in{i}"),
+            Arg::Instr(i) => write!(f, "r{i}"),
+            Arg::Const(i) => write!(f, "const{i}"),
+        }
+    }
+}

@@ -54,28 +54,6 @@ impl<'a> In<'a> {
     pub fn is_contiguous(&self) -> bool {
         is_row_major(self.shape, self.strides)
     }
-
-    /// All elements in row-major order.
-    ///
-    /// # Panics
-    /// If the input is not contiguous or not of type `T`: a defect of the calling kernel.
-    pub fn as_slice<T: Element>(&self) -> &'a [T::Stored] {
-        assert!(self.is_contiguous() && T::DTYPE == self.dtype, "as_slice::<{}> on {self:?}", T::DTYPE);
-        // SAFETY: contiguous, so all elements lie in one piece; valid for `'a` by the contract of `new`.
-        unsafe { std::slice::from_raw_parts(self.ptr.cast(), self.elements()) }
-    }
-
-    /// The same elements seen with other shape and strides.
-    ///
-    /// # Safety
-    /// As for [`In::new`].
-    pub unsafe fn with_layout<'b>(&self, shape: &'b [usize], strides: &'b [isize]) -> In<'b>
-    where
-        'a: 'b,
-    {
-        // SAFETY: passed on to the caller.
-        unsafe { In::new(self.ptr, self.dtype, shape, strides) }
-    }
 }
 
 impl<'a> Out<'a> {

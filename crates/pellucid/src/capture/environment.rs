@@ -1,0 +1,189 @@
+//! Captures of programs that know nothing of captures: the environment says where to, and which part.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `PELLUCID_CAPTURE` | the file; `MLX_METAL_CAPTURE` with its gate does the same |
+//! | `PELLUCID_CAPTURE_MODE` | `timeline`, `stats`, `replay` or `full` |
+//! | `PELLUCID_CAPTURE_SKIP` | units of work to let pass first |
+//! | `PELLUCID_CAPTURE_COUNT` | units of work to capture; without it one [`GraphExecutor`](super::GraphExecutor) session, or for a program that only evaluates, all until it ends |
+//!
+//! A unit is a session of a `GraphExecutor`, or an evaluation outside of one.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
+
+use super::{MetalCapture, Mode, Options};
+use crate::device::Device;
+
+/// What kind of unit begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Evaluation,
+    Session,
+}
+
+struct Wish {
+    /// `None` for `MLX_METAL_CAPTURE`, which `MetalCapture` reads itself.
+    path: Option<PathBuf>,
+    mode: Mode,
+    skip: u64,
+    count: Option<u64>,
+}
+
+#[derive(Default)]
+struct Progress {
+    begun: u64,
+    captured: u64,
+    stage: Stage,
+    /// A session is open: evaluations inside it are part of it.
+    in_session: bool,
+}
+
+#[derive(Default)]
+enum Stage {
+    #[default]
+    Before,
+    Running(Option<MetalCapture>),
+    Done,
+}
+
+static PROGRESS: Mutex<Option<Progress>> = Mutex::new(None);
+
+fn wish() -> Option<&'static Wish> {
+    static WISH: OnceLock<Option<Wish>> = OnceLock::new();
+    WISH.get_or_init(|| {
+        let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+        let path = given("PELLUCID_CAPTURE").map(PathBuf::from);
+        if path.is_none() && given("MLX_METAL_CAPTURE").is_none() {
+            return None;
+        }
+        let mode = match std::env::var("PELLUCID_CAPTURE_MODE").as_deref() {
+            Ok("timeline" | "light") => Mode::Timeline,
+            Ok("stats") => Mode::Stats,
+            Ok("full") => Mode::Full,
+            Ok("replay") | Err(_) => Mode::Replay,
+            Ok(other) => {
+                eprintln!(
+                    "pellucid: PELLUCID_CAPTURE_MODE={other:?} is not timeline, stats, replay or full; using replay"
+                );
+                Mode::Replay
+            }
+        };
+        let (skip, count) = (number("PELLUCID_CAPTURE_SKIP"), number("PELLUCID_CAPTURE_COUNT"));
+        Some(Wish { path, mode, skip: skip.unwrap_or(0), count })
+    })
+    .as_ref()
+}
+
+/// A variable that is a number; says so if it is not one.
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var_os(name).filter(|v| !v.is_empty())?;
+    let number = text.to_str().and_then(|t| t.parse().ok());
+    if number.is_none() {
+        eprintln!("pellucid: {name}={} is not a number; ignored", text.to_string_lossy());
+    }
+    number
+}
+
+/// An evaluation begins: the environment may want it captured.
+///
+/// # Cost
+/// One load while the environment asks for nothing.
+pub(crate) fn on_eval() {
+    if wish().is_some() {
+        begin(Unit::Evaluation, Device::cpu());
+    }
+}
+
+/// A unit of work begins.
+pub(super) fn begin(unit: Unit, device: Device) {
+    let Some(wish) = wish() else { return };
+    let mut progress = PROGRESS.lock();
+    let progress = progress.get_or_insert_default();
+    match unit {
+        Unit::Session => progress.in_session = true,
+        Unit::Evaluation if progress.in_session => return,
+        Unit::Evaluation => {}
+    }
+    progress.begun += 1;
+    let enough =
+        wish.count.or((unit == Unit::Session).then_some(1)).is_some_and(|count| progress.captured >= count);
+    match &mut progress.stage {
+        Stage::Before if progress.begun > wish.skip => {
+            progress.stage = start(wish, device);
+            progress.captured = 1;
+        }
+        Stage::Running(_) if enough => finish(progress),
+        Stage::Running(_) => progress.captured += 1,
+        Stage::Before | Stage::Done => {}
+    }
+}
+
+/// A session ends. An evaluation's end is not told: it ends where the next unit begins, or the program.
+pub(super) fn end_session() {
+    let Some(wish) = wish() else { return };
+    let mut progress = PROGRESS.lock();
+    let Some(progress) = &mut *progress else { return };
+    progress.in_session = false;
+    if matches!(progress.stage, Stage::Running(_)) && progress.captured >= wish.count.unwrap_or(1) {
+        finish(progress);
+    }
+}
+
+fn start(wish: &Wish, device: Device) -> Stage {
+    at_exit();
+    let Some(path) = &wish.path else {
+        return match MetalCapture::from_env(&device) {
+            Some(mut capture) => {
+                capture.begin();
+                Stage::Running(Some(capture))
+            }
+            None => Stage::Done,
+        };
+    };
+    match super::start_with(path, Options::default().mode(wish.mode)) {
+        Ok(()) => Stage::Running(None),
+        Err(error) => {
+            eprintln!("pellucid: PELLUCID_CAPTURE={} ignored: {error}", path.display());
+            Stage::Done
+        }
+    }
+}
+
+fn finish(progress: &mut Progress) {
+    match std::mem::replace(&mut progress.stage, Stage::Done) {
+        Stage::Running(Some(mut capture)) => capture.end(),
+        Stage::Running(None) => match super::stop() {
+            Ok(summary) => eprintln!(
+                "pellucid: captured {} operations and {} launches to {}",
+                summary.ops,
+                summary.launches,
+                summary.path.display()
+            ),
+            Err(error) => eprintln!("pellucid: the capture is not complete: {error}"),
+        },
+        Stage::Before | Stage::Done => {}
+    }
+}
+
+/// Completes the file when the program ends without having said so.
+fn at_exit() {
+    extern "C" fn complete() {
+        // Nothing may unwind into the C library.
+        let _ = std::panic::catch_unwind(|| {
+            // A thread that is inside a capture while the process ends keeps it.
+            if let Some(mut progress) = PROGRESS.try_lock()
+                && let Some(progress) = &mut *progress
+            {
+                finish(progress);
+            }
+        });
+    }
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: registers a function that takes and returns nothing and does not unwind.
+        unsafe { libc::atexit(complete) };
+    });
+}

@@ -1,0 +1,400 @@
+//! The observer that writes what it sees to a trace.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use pellucid_trace as trace;
+use pellucid_trace::{Mode, Writer};
+
+use super::stats::figures;
+use super::{CaptureError, Options, Summary, facts};
+use crate::array::{Array, HostView, State, Value};
+use crate::call_site::CallSite;
+use crate::error::Result;
+use crate::eval::{Member, Step};
+use crate::memory;
+use crate::observe::{Launch, MemoryAction, MemoryEvent, Observer, Outcome, WaitEvent};
+use crate::op::{Op, Program};
+use crate::region;
+use crate::stream::{Stream, streams};
+
+/// Writes launches, memory and waits to a trace, from any thread.
+pub(super) struct Recorder {
+    writer: Writer,
+    mode: Mode,
+    /// Set when the window opens. Without a lock: it is read inside the allocator.
+    window: OnceLock<Window>,
+    known: Mutex<Known>,
+    ops: AtomicU64,
+    launches: AtomicU64,
+}
+
+/// The time that all others are counted from, and the figures of memory then.
+struct Window {
+    start: Instant,
+    unix: i64,
+    active: u64,
+    cache: u64,
+}
+
+/// What has been written before: arrays by number, and texts that repeat.
+#[derive(Default)]
+struct Known {
+    arrays: HashSet<u64>,
+    texts: HashMap<&'static str, Arc<str>>,
+    /// Operations without parameters as JSON, by name.
+    json: HashMap<&'static str, Arc<str>>,
+    sites: HashMap<CallSite, Arc<str>>,
+    devices: HashMap<crate::Device, Arc<str>>,
+}
+
+impl Known {
+    fn text(&mut self, text: &'static str) -> Arc<str> {
+        self.texts.entry(text).or_insert_with(|| text.into()).clone()
+    }
+
+    fn site(&mut self, site: CallSite) -> Arc<str> {
+        self.sites.entry(site).or_insert_with(|| site.to_string().into()).clone()
+    }
+
+    fn device(&mut self, device: crate::Device) -> Arc<str> {
+        self.devices.entry(device).or_insert_with(|| device.to_string().into()).clone()
+    }
+}
+
+impl Recorder {
+    pub fn create(function: &'static str, path: &Path, options: &Options) -> Result<Recorder> {
+        let written = trace::Options {
+            mode: options.mode,
+            max_bytes: options.max_bytes.unwrap_or(u64::MAX),
+            ..trace::Options::default()
+        };
+        let writer = Writer::create(path, written).map_err(|e| CaptureError::from(e).into_error(function))?;
+        Ok(Recorder {
+            writer,
+            mode: options.mode,
+            window: OnceLock::new(),
+            known: Mutex::default(),
+            ops: AtomicU64::new(0),
+            launches: AtomicU64::new(0),
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.writer.path()
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Opens the window: times count from here.
+    pub fn open(&self) {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as i64);
+        let (active, cache) = (memory::get_active_memory(), memory::get_cache_memory());
+        self.window.get_or_init(|| Window { start: Instant::now(), unix, active, cache });
+        self.writer.draft(&self.manifest());
+    }
+
+    fn manifest(&self) -> trace::Manifest {
+        let since = |t: Instant| self.since(t);
+        let now = Instant::now();
+        let unopened = Window { start: now, unix: 0, active: 0, cache: 0 };
+        let start = self.window.get().unwrap_or(&unopened);
+        let region = |r: region::Region| trace::schema::Region {
+            id: r.id,
+            parent: (r.parent != 0).then_some(r.parent),
+            name: r.name.to_string(),
+            start_ns: since(r.entered),
+            end_ns: since(r.left.unwrap_or(now)),
+            thread: r.thread,
+        };
+        trace::Manifest {
+            writer: format!("pellucid {}", env!("CARGO_PKG_VERSION")),
+            program: facts::program(),
+            machine: facts::machine(),
+            devices: facts::devices(),
+            streams: facts::streams(&streams()),
+            window: trace::schema::Window { start_unix_ns: start.unix, duration_ns: since(now) },
+            memory: trace::schema::MemoryTotals {
+                active_at_start: start.active,
+                cache_at_start: start.cache,
+                active_at_end: memory::get_active_memory(),
+                cache_at_end: memory::get_cache_memory(),
+                peak: memory::get_peak_memory(),
+                limit: memory::get_memory_limit(),
+            },
+            regions: region::regions().into_iter().map(region).collect(),
+            ..trace::Manifest::default()
+        }
+    }
+
+    /// Completes the file.
+    pub fn finish(&self, function: &'static str, partial: bool) -> Result<Summary> {
+        let manifest = trace::Manifest { partial, ..self.manifest() };
+        let duration = self.window.get().map_or(Duration::ZERO, |w| w.start.elapsed());
+        let written = self.writer.finish(manifest).map_err(|e| CaptureError::from(e).into_error(function))?;
+        Ok(Summary {
+            path: written.path,
+            bytes: written.bytes,
+            ops: self.ops.load(Ordering::Relaxed),
+            launches: self.launches.load(Ordering::Relaxed),
+            duration,
+            truncated: written.truncated,
+            left_out: written.left_out,
+        })
+    }
+
+    fn since(&self, time: Instant) -> i64 {
+        self.window.get().map_or(0, |w| time.saturating_duration_since(w.start).as_nanos() as i64)
+    }
+
+    /// Writes an array that the window reads but did not make, the first time it is read.
+    fn input(&self, array: &Array, value: &Value) {
+        let row = {
+            let mut known = self.known.lock();
+            if !known.arrays.insert(array.id()) {
+                return;
+            }
+            let (name, json) = (known.text("input"), known.text("{\"input\":{}}"));
+            let buffer = Some(value.buffer().id());
+            trace::Op { buffer, ..self.row(&mut known, array, name, json, Vec::new()) }
+        };
+        self.writer.op(row);
+        self.elements(array, value, matches!(self.mode, Mode::Replay | Mode::Full));
+    }
+
+    /// Figures of an array and, if asked for, its elements.
+    fn elements(&self, array: &Array, value: &Value, keep: bool) {
+        if self.mode == Mode::Timeline {
+            return;
+        }
+        // Memory that cannot be read (a lost GPU) has no figures.
+        let Ok(view) = HostView::of(value, array) else { return };
+        let mut bytes = Vec::with_capacity(if keep { view.bytes() } else { 0 });
+        let f = figures(&view, array.dtype(), |part| {
+            if keep {
+                bytes.extend_from_slice(part);
+            }
+        });
+        let dtype = self.known.lock().text(array.dtype().name());
+        self.writer.stats(trace::Stats {
+            array: array.id(),
+            op: array.id(),
+            dtype,
+            size: array.size() as u64,
+            min: f.min,
+            max: f.max,
+            mean: f.mean,
+            nan: f.nan,
+            inf: f.inf,
+            zero: f.zero,
+            hash: format!("{:016x}", f.hash).into(),
+        });
+        if keep {
+            let shape = array.shape().iter().map(|&d| d as u64).collect();
+            let (array, dtype) = (array.id(), array.dtype().name());
+            self.writer.tensor(trace::Tensor { array, dtype, shape, data: Box::new(bytes) });
+        }
+    }
+
+    /// The row of an array, without what only its launch knows.
+    fn row(
+        &self,
+        known: &mut Known,
+        array: &Array,
+        name: Arc<str>,
+        op: Arc<str>,
+        inputs: Vec<u64>,
+    ) -> trace::Op {
+        trace::Op {
+            id: array.id(),
+            name,
+            op,
+            inputs,
+            outputs: vec![array.id()],
+            shapes: vec![array.shape().iter().map(|&d| d as u64).collect()],
+            dtypes: vec![known.text(array.dtype().name())],
+            device: known.device(array.stream().device()),
+            stream: array.stream().index() as u32,
+            launch: None,
+            call_site: known.site(array.call_site()),
+            label: array.label_text().map(Arc::from),
+            region: (array.0.region != 0).then_some(array.0.region),
+            flops: 0,
+            bytes: 0,
+            fallback: false,
+            error: None,
+            buffer: None,
+        }
+    }
+
+    /// The row of an operation that was run, viewed or failed.
+    fn member(&self, known: &mut Known, member: &Member) -> trace::Op {
+        let (array, work) = (&member.array, &member.work);
+        let inputs = work.inputs.iter().map(Array::id).collect();
+        let shapes: Vec<_> = work.inputs.iter().map(Array::shape_ref).collect();
+        let bytes = work.inputs.iter().map(Array::nbytes).sum::<usize>() + array.nbytes();
+        let (name, json) = (known.text(work.op.name()), json(known, &work.op));
+        known.arrays.insert(array.id());
+        trace::Op {
+            flops: work.op.flops(&shapes, array.shape_ref()),
+            bytes: bytes as u64,
+            ..self.row(known, array, name, json, inputs)
+        }
+    }
+
+    /// Numbers that were written into the program instead of being computed.
+    fn constants(&self, known: &mut Known, step: &Step) -> Vec<trace::Op> {
+        let mut rows = Vec::new();
+        for input in step.members.iter().flat_map(|m| &m.work.inputs) {
+            if known.arrays.contains(&input.id()) {
+                continue;
+            }
+            let op = match &*input.0.state.lock() {
+                State::Lazy(work) => work.op.clone(),
+                _ => continue,
+            };
+            known.arrays.insert(input.id());
+            let (name, json) = (known.text(op.name()), json(known, &op));
+            rows.push(self.row(known, input, name, json, Vec::new()));
+        }
+        rows
+    }
+}
+
+/// An operation as JSON. Those without parameters are made once.
+fn json(known: &mut Known, op: &Op) -> Arc<str> {
+    let make = || serde_json::to_string(op).unwrap_or_else(|e| format!("{{\"error\":\"{e}\"}}")).into();
+    let plain = matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Matmul);
+    if plain { known.json.entry(op.name()).or_insert_with(make).clone() } else { make() }
+}
+
+impl Observer for Recorder {
+    fn memory(&self, event: &MemoryEvent) {
+        let action = match event.action {
+            MemoryAction::Allocate => "allocate",
+            MemoryAction::Reuse => "reuse",
+            MemoryAction::Free => "free",
+            MemoryAction::Evict => "evict",
+        };
+        let (action, device) = {
+            let mut known = self.known.lock();
+            (known.text(action), known.device(event.device))
+        };
+        self.writer.memory(trace::Memory {
+            time_ns: self.since(Instant::now()),
+            event: action,
+            buffer: event.buffer,
+            bytes: event.bytes,
+            op: (event.op != 0).then_some(event.op),
+            device,
+            active: event.active,
+            cache: event.cache,
+            peak: event.peak,
+        });
+    }
+
+    fn before(&self, launch: &Launch, inputs: &[Value]) {
+        for (&input, value) in launch.step.inputs.iter().zip(inputs) {
+            self.input(launch.step.input(input), value);
+        }
+    }
+
+    fn after(&self, launch: &Launch, outcome: &Outcome) {
+        let (step, last) = (launch.step, launch.step.last());
+        let ran = matches!(outcome.result, Ok((_, true, _)));
+        let mut known = self.known.lock();
+        let mut rows = self.constants(&mut known, step);
+        let first = rows.len();
+        rows.extend(step.members.iter().map(|m| self.member(&mut known, m)));
+        let (mut flops, mut ids) = (0u64, Vec::with_capacity(step.members.len()));
+        let error: Option<Arc<str>> = outcome.result.err().map(|e| e.to_string().into());
+        for row in &mut rows[first..] {
+            row.launch = ran.then_some(launch.id);
+            row.error.clone_from(&error);
+            row.fallback = outcome.fallback;
+            flops = flops.saturating_add(row.flops);
+            ids.push(row.id);
+        }
+        if let (Some(row), Ok((value, _, _))) = (rows.last_mut(), outcome.result) {
+            row.buffer = Some(value.buffer().id());
+        }
+        let (device, timed_by) = (known.device(launch.stream.device()), known.text("host clock"));
+        drop(known);
+        self.ops.fetch_add((rows.len() - first) as u64, Ordering::Relaxed);
+        rows.into_iter().for_each(|row| self.writer.op(row));
+        if !ran {
+            return;
+        }
+        self.launches.fetch_add(1, Ordering::Relaxed);
+        let read: usize = step.inputs.iter().map(|&i| step.input(i).nbytes()).sum();
+        let source = step.program.as_ref().map(|p| self.writer.kernel(&listing(p), "txt"));
+        self.writer.launch(trace::Launch {
+            id: launch.id,
+            kernel: kernel_name(step).into(),
+            source,
+            device,
+            stream: launch.stream.index() as u32,
+            submission: launch.batch,
+            grid: Vec::new(),
+            enqueue_ns: self.since(launch.enqueued),
+            start_ns: self.since(outcome.started),
+            end_ns: self.since(outcome.ended),
+            timed_by,
+            ops: ids,
+            bytes: (read + last.array.nbytes()) as u64,
+            flops,
+        });
+        if let Ok((value, _, _)) = outcome.result {
+            self.elements(&last.array, value, self.mode == Mode::Full);
+        }
+    }
+
+    fn wait(&self, event: &WaitEvent) {
+        let index = |s: Stream| s.index() as i32;
+        let (start, end) = (self.since(event.started), self.since(event.ended));
+        self.writer.sync(trace::Sync {
+            time_ns: start,
+            waiter: event.waiter.map_or(-1, index),
+            waited_for: event.waited_for.index() as u32,
+            duration_ns: end - start,
+        });
+    }
+}
+
+/// What a kernel is called: its operations and the type of its result.
+fn kernel_name(step: &Step) -> String {
+    let mut name = String::new();
+    for member in step.members.iter().take(6) {
+        if !name.is_empty() {
+            name.push('+');
+        }
+        name.push_str(member.work.op.name());
+    }
+    if step.members.len() > 6 {
+        name.push_str(&format!("+{} more", step.members.len() - 6));
+    }
+    format!("{name} {}", step.last().array.dtype())
+}
+
+/// A fused chain as text: what the CPU runs, instruction by instruction.
+fn listing(program: &Program) -> String {
+    use std::fmt::Write;
+    let mut text = String::new();
+    for (i, dtype) in program.inputs.iter().enumerate() {
+        let _ = writeln!(text, "in{i}: {dtype}");
+    }
+    for (i, (value, dtype)) in program.consts.iter().enumerate() {
+        let _ = writeln!(text, "const{i}: {dtype} = {value:?}");
+    }
+    for (i, instr) in program.instrs.iter().enumerate() {
+        let args: Vec<String> = instr.args().iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "r{i}: {} = {}({})", instr.result, instr.func.name(), args.join(", "));
+    }
+    text
+}

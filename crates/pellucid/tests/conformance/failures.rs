@@ -1,0 +1,5 @@
+//! To come.
+
+use crate::conformance;
+
+conformance! {}
