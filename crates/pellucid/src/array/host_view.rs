@@ -22,11 +22,14 @@ type Strided = SmallVec<[(usize, isize); 4]>;
 impl HostView {
     /// Evaluates the array.
     pub fn new(array: &Array) -> Result<HostView> {
-        HostView::of(array.evaluated()?, array)
+        HostView::of(&array.evaluated()?, array)
     }
 
     /// Elements of an array that are known, though the array may not be marked as ready yet.
-    pub fn of(value: Value, array: &Array) -> Result<HostView> {
+    ///
+    /// # Errors
+    /// Those of the copy from a GPU's memory.
+    pub fn of(value: &Value, array: &Array) -> Result<HostView> {
         let (value, shape) = (value.on_host()?, array.shape_ref().clone());
         let strides = value.strides(&shape);
         let walk = joined(&shape, &strides);

@@ -64,9 +64,9 @@ impl State {
     pub fn settle(&mut self) {
         let State::Enqueued(value, batch) = self else { return };
         if batch.is_done() {
-            *self = match batch.failure() {
+            *self = match batch.failure().or_else(|| value.failure()) {
                 Some(failure) => State::Failed(failure),
-                None => State::Ready(value.clone()),
+                None => State::Ready(value.clone().checked(None)),
             };
         }
     }

@@ -6,8 +6,9 @@ use smallvec::SmallVec;
 
 use super::{Dtype, Shape};
 use crate::backend::cpu::is_row_major;
-use crate::backend::gpu;
+use crate::backend::gpu::{self, Checks};
 use crate::error::Result;
+use crate::eval::Failure;
 use crate::memory::Buffer;
 use crate::op::{Op, SliceSpec};
 
@@ -24,6 +25,8 @@ pub(crate) struct Value {
     buffer: Buffer,
     /// Where the copy on the other side goes, shared by all views; `None` until somebody asks for it.
     mirror: Option<Mirror>,
+    /// Index checks of a GPU that it depends on; `None` for elements that are known to be good.
+    checks: Option<Checks>,
     view: Option<Box<View>>,
 }
 
@@ -37,13 +40,32 @@ struct View {
 impl Value {
     /// Row-major elements from the buffer's start.
     pub fn whole(buffer: Buffer) -> Value {
-        Value { buffer, mirror: None, view: None }
+        Value { buffer, mirror: None, checks: None, view: None }
     }
 
     fn strided(&self, shape: &Shape, offset: usize, strides: Strides) -> Value {
         let plain = offset == 0 && is_row_major(shape, &strides);
         let view = if plain { None } else { Some(Box::new(View { offset, strides })) };
-        Value { buffer: self.buffer.clone(), mirror: self.mirror.clone(), view }
+        Value {
+            buffer: self.buffer.clone(),
+            mirror: self.mirror.clone(),
+            checks: self.checks.clone(),
+            view,
+        }
+    }
+
+    /// The same elements, which are good only if all checks are.
+    pub fn checked(self, checks: Option<Checks>) -> Value {
+        Value { checks, ..self }
+    }
+
+    pub fn checks(&self) -> Option<&Checks> {
+        self.checks.as_ref()
+    }
+
+    /// Why the elements are not good, if a GPU has found that out.
+    pub fn failure(&self) -> Option<Arc<Failure>> {
+        self.checks.iter().flat_map(|checks| checks.iter()).find_map(|check| check.failure())
     }
 
     pub fn buffer(&self) -> &Buffer {
@@ -104,7 +126,7 @@ impl Value {
     /// # Errors
     /// As [`Value::host`].
     pub fn on_host(&self) -> Result<Value> {
-        Ok(Value { buffer: self.host()?, mirror: None, view: self.view.clone() })
+        Ok(Value { buffer: self.host()?, mirror: None, checks: None, view: self.view.clone() })
     }
 
     /// Address of the first element, which is in host memory.

@@ -173,8 +173,8 @@ impl Recorder {
         if self.mode == Mode::Timeline {
             return;
         }
-        // Elements that cannot be fetched have no figures; the error is the array's, not the capture's.
-        let Ok(view) = HostView::of(value.clone(), array) else { return };
+        // Memory that cannot be read (a lost GPU) has no figures.
+        let Ok(view) = HostView::of(value, array) else { return };
         let mut bytes = Vec::with_capacity(if keep { view.bytes() } else { 0 });
         let f = figures(&view, array.dtype(), |part| {
             if keep {

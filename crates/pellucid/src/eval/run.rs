@@ -107,6 +107,10 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
 
 /// The error of a step, with what failed and who asked for it.
 fn located(step: &Step, error: Error) -> Error {
+    if matches!(error, Error::Launch { .. }) {
+        // An input's, found out only now.
+        return error;
+    }
     let names: Vec<_> = step.members.iter().take(4).map(|m| m.work.op.name()).collect();
     let more = step.members.len().saturating_sub(names.len());
     let op = if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") };

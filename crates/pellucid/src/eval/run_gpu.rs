@@ -8,9 +8,10 @@ use super::batch::{Batch, Failure, Step};
 use super::run::{self, Made, Progress, Values};
 use super::schedule;
 use crate::array::{Array, Strides, Value};
-use crate::backend::gpu::{self, Context, In, Out};
+use crate::backend::gpu::{self, Check, Context, In, Out};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
+use crate::op::Op;
 use crate::stream::Stream;
 
 /// Runs a step; its result may still be in the making when this returns.
@@ -31,9 +32,11 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
     let program = step.program.as_deref();
     if !gpu::supports(gpu, op, program, &views(step, &values, &strides, &buffers), &output) {
         drop(buffers);
-        return run::execute(step, values).map(|made| Made { fallback: true, ..made });
+        return on_cpu(&context, step, values);
     }
     drop(buffers);
+    let check = check(step, &values, op);
+    let checks = gpu::gathered(values.iter(), check.clone());
     let reused = takes_over(&context, step, &values, out);
     let buffers: SmallVec<[Buffer; 4]> =
         values.iter().map(|v| v.gpu(gpu.id.index())).collect::<Result<_>>()?;
@@ -42,8 +45,27 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
         None => gpu::allocate(gpu, request(out, stream, out.nbytes()), out.id())?,
     };
     let output = Out { buffer: &target, ..output };
-    gpu::run(&context, op, program, &views(step, &values, &strides, &buffers), &output)?;
-    Ok(Made { value: Value::whole(target), ran: true, reused, fallback: false })
+    gpu::run(&context, op, program, &views(step, &values, &strides, &buffers), &output, check)?;
+    Ok(Made { value: Value::whole(target).checked(checks), ran: true, reused, fallback: false })
+}
+
+/// Runs a step on the CPU, because the GPU cannot. What it reads must be known to be good.
+fn on_cpu(context: &Context, step: &Step, values: Values) -> Result<Made> {
+    for check in values.iter().filter_map(Value::checks).flat_map(|checks| checks.iter()) {
+        context.recorder.lock().flush(context.gpu);
+        if let Some(failure) = check.wait() {
+            return Err(failure.error().clone());
+        }
+    }
+    run::execute(step, values).map(|made| Made { fallback: true, ..made })
+}
+
+/// The check of an operation that reads at positions its second input gives.
+fn check(step: &Step, values: &Values, op: &Op) -> Option<Arc<Check>> {
+    let (Op::Take { axis } | Op::TakeAlongAxis { axis }) = op else { return None };
+    let (x, indices) = (step.input(step.inputs[0]), step.input(step.inputs[1]));
+    let (site, size) = (step.last().array.call_site(), x.shape()[*axis]);
+    Some(Check::new(op.name(), site, indices.clone(), values[1].clone(), *axis, size))
 }
 
 /// The input whose memory the result takes. The stream's own unsubmitted commands may still use it: they come first.
@@ -101,13 +123,14 @@ fn relayout(context: &Context, step: &Step, values: Values) -> Result<Made> {
     let nothing = Buffer::empty();
     let to = Out { buffer: &nothing, dtype: input.dtype(), shape: input.shape() };
     if !gpu::copies(context.gpu, &from, &to) {
-        return run::execute(step, values).map(|made| Made { fallback: true, ..made });
+        return on_cpu(context, step, values);
     }
+    let checks = gpu::gathered(values.iter(), None);
     let buffer = value.gpu(context.gpu.id.index())?;
     let request = request(out, context.stream, input.nbytes());
     let target = gpu::allocate(context.gpu, request, out.id())?;
     gpu::copy(context, &In { buffer: &buffer, ..from.clone() }, &Out { buffer: &target, ..to })?;
-    let value = view(&Value::whole(target))
+    let value = view(&Value::whole(target).checked(checks))
         .ok_or_else(|| Error::internal("eval", format!("no view for {op:?}")))?;
     Ok(Made { value, ran: true, reused: None, fallback: false })
 }

@@ -6,9 +6,11 @@
 
 mod arg_reduce;
 mod assemble;
+mod check;
 mod device;
 mod elementwise;
 mod fill;
+mod index;
 mod matmul;
 mod pipeline;
 mod random;
@@ -21,6 +23,7 @@ mod tensor;
 mod transfer;
 mod wgsl;
 
+pub(crate) use check::{Check, Checks, gathered};
 pub(crate) use device::{count, gpu, has_hardware, info};
 pub(crate) use record::recorder;
 pub(crate) use step::{can_fuse, copies, copy, most_inputs, run, supports};

@@ -1,8 +1,6 @@
 //! Kernels made ready: compiled once for each text, found again by what they are for.
 
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
@@ -24,8 +22,10 @@ pub(crate) struct Pipeline {
     pub label: String,
     pub pipeline: wgpu::ComputePipeline,
     pub layout: wgpu::BindGroupLayout,
-    /// Number of storage buffers, the parameters' own not counted.
+    /// Number of storage buffers, those of flags and parameters not counted.
     pub buffers: u32,
+    /// Flags are bound after them.
+    pub flags: bool,
     /// Parameters come as immediates, not from a buffer.
     pub immediates: bool,
     /// Parameter words.
@@ -37,7 +37,7 @@ pub(crate) struct Pipeline {
 /// The compiled kernels of a device.
 pub(crate) struct Pipelines {
     known: RwLock<HashMap<Key, Arc<Pipeline>>>,
-    layouts: Mutex<HashMap<(u32, bool, bool), wgpu::BindGroupLayout>>,
+    layouts: Mutex<HashMap<(u32, bool, bool, bool), wgpu::BindGroupLayout>>,
 }
 
 /// Whether shaders are compiled with bounds checks and launches compared with the CPU: `PELLUCID_VALIDATE=1`.
@@ -73,28 +73,37 @@ impl Pipelines {
     }
 
     fn compile(&self, gpu: &Gpu, label: String, text: Text) -> Result<Pipeline> {
-        let (buffers, params, shared) = (text.inputs + 1, text.params.max(1), text.shared);
+        let (buffers, params, shared, flags) = (text.inputs + 1, text.params.max(1), text.shared, text.flags);
         let most = if gpu.has(wgpu::Features::IMMEDIATES) { gpu.limits.max_immediate_size } else { 0 };
         let immediates = params * 4 <= most as usize;
         let source = text.finish(immediates);
-        let layout = self.layout(gpu, buffers, shared, immediates);
+        let layout = self.layout(gpu, buffers, shared, flags, immediates);
         let failed = |error: String| {
             Error::internal("gpu", format!("kernel {label} does not compile: {error}\n{source}"))
         };
         let pipeline = gpu
             .guarded(|| create(gpu, &label, &source, &layout, if immediates { params as u32 * 4 } else { 0 }))
             .map_err(failed)?;
-        Ok(Pipeline { label, pipeline, layout, buffers, immediates, params, source: source.into() })
+        Ok(Pipeline { label, pipeline, layout, buffers, flags, immediates, params, source: source.into() })
     }
 
     /// The layout of an output, inputs and, unless they come as immediates, parameters.
-    fn layout(&self, gpu: &Gpu, buffers: u32, shared: bool, immediates: bool) -> wgpu::BindGroupLayout {
+    fn layout(
+        &self,
+        gpu: &Gpu,
+        buffers: u32,
+        shared: bool,
+        flags: bool,
+        immediates: bool,
+    ) -> wgpu::BindGroupLayout {
         let mut layouts = self.layouts.lock();
         let make = || {
-            let total = buffers + u32::from(!immediates);
+            let params = buffers + u32::from(flags);
+            let total = params + u32::from(!immediates);
             let entries: Vec<_> = (0..total)
                 .map(|binding| {
-                    let read_only = binding > 0 && (!shared || binding == buffers);
+                    let input = binding > 0 && binding < buffers;
+                    let read_only = input && !shared || binding == params;
                     storage_entry(binding, read_only)
                 })
                 .collect();
@@ -103,7 +112,7 @@ impl Pipelines {
                 entries: &entries,
             })
         };
-        layouts.entry((buffers, shared, immediates)).or_insert_with(make).clone()
+        layouts.entry((buffers, shared, flags, immediates)).or_insert_with(make).clone()
     }
 }
 
@@ -154,10 +163,4 @@ fn create(
         },
         cache: None,
     })
-}
-
-fn hash_of(source: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    source.hash(&mut hasher);
-    hasher.finish()
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 
+use super::check::Check;
 use super::device::Gpu;
 use super::pipeline::Pipeline;
 use super::wgsl::ROW;
@@ -23,6 +24,8 @@ const MOST_BYTES: u64 = 512 << 20;
 /// Parameters that are too large for immediates lie in slots of this size, the alignment that every device accepts.
 const SLOT: usize = 256;
 const SLOTS: usize = 256;
+/// Launches of a submission that may report bad indices.
+const FLAGS: usize = MOST_LAUNCHES as usize;
 
 /// A part of a buffer as a kernel sees it.
 #[derive(Clone, Copy)]
@@ -63,6 +66,8 @@ pub(crate) struct Recorder {
     bytes: u64,
     params: Option<wgpu::Buffer>,
     slots: Vec<u8>,
+    flags: Option<wgpu::Buffer>,
+    checks: Vec<Arc<Check>>,
     /// The submission made last.
     latest: u64,
     /// Why a submission in this batch failed.
@@ -111,11 +116,18 @@ impl Recorder {
         for (binding, bind) in dispatch.binds.iter().enumerate() {
             entries.push(wgpu::BindGroupEntry { binding: binding as u32, resource: resource(bind)? });
         }
+        if let (true, Some(flags)) = (pipeline.flags, &self.flags) {
+            entries.push(wgpu::BindGroupEntry {
+                binding: pipeline.buffers,
+                resource: flags.as_entire_binding(),
+            });
+        }
         if let (Some(slot), Some(params)) = (slot, &self.params) {
             let size = std::num::NonZeroU64::new(words.len() as u64);
             let resource =
                 wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer: params, offset: slot, size });
-            entries.push(wgpu::BindGroupEntry { binding: pipeline.buffers, resource });
+            let binding = pipeline.buffers + u32::from(pipeline.flags);
+            entries.push(wgpu::BindGroupEntry { binding, resource });
         }
         let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(&pipeline.label),
@@ -145,22 +157,15 @@ impl Recorder {
         Ok(())
     }
 
-    /// Copies bytes between buffers, in order with the launches.
-    pub fn copy(&mut self, gpu: &'static Gpu, stream: Stream, from: &Bind, to: &wgpu::Buffer) -> Result<()> {
-        let (memory, offset) = place(from.buffer)?;
-        self.pass = None;
-        let encoder = self.encoder(gpu, stream);
-        encoder.copy_buffer_to_buffer(memory, offset + from.start, to, 0, from.bytes);
-        self.held.entry(from.buffer.id()).or_insert_with(|| from.buffer.clone());
-        self.launches += 1;
-        Ok(())
-    }
-
-    fn encoder(&mut self, gpu: &Gpu, stream: Stream) -> &mut wgpu::CommandEncoder {
-        self.encoder.get_or_insert_with(|| {
-            let label = stream.label();
-            gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&label) })
-        })
+    /// The number of a flag for a launch that follows, which tells `check` when the GPU is done.
+    pub fn flag(&mut self, gpu: &'static Gpu, check: Arc<Check>) -> Result<u32> {
+        if self.flags.is_none() {
+            let usage =
+                wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+            self.flags = Some(small_buffer(gpu, "flags", (FLAGS * 4) as u64, usage)?);
+        }
+        self.checks.push(check);
+        Ok(self.checks.len() as u32 - 1)
     }
 
     fn pass(&mut self, gpu: &Gpu, stream: Stream) -> &mut wgpu::ComputePass<'static> {
@@ -182,15 +187,8 @@ impl Recorder {
             self.flush(gpu);
         }
         if self.params.is_none() {
-            let made = gpu.guarded(|| {
-                gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("parameters"),
-                    size: (SLOT * SLOTS) as u64,
-                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
-            });
-            self.params = Some(made.map_err(|error| Error::device("gpu", gpu.id, error))?);
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            self.params = Some(small_buffer(gpu, "parameters", (SLOT * SLOTS) as u64, usage)?);
         }
         let start = self.slots.len();
         self.slots.extend_from_slice(words);
@@ -201,13 +199,29 @@ impl Recorder {
     /// Submits what was recorded. A failure is kept for the end of the batch.
     pub fn flush(&mut self, gpu: &'static Gpu) {
         self.pass = None;
-        if let Some(encoder) = self.encoder.take() {
+        let checks = std::mem::take(&mut self.checks);
+        if let Some(mut encoder) = self.encoder.take() {
             if let (false, Some(params)) = (self.slots.is_empty(), &self.params) {
                 gpu.queue.write_buffer(params, 0, &self.slots);
             }
+            let staging = match self.read_flags(gpu, &mut encoder, checks.len()) {
+                Ok(staging) => staging,
+                Err(error) => {
+                    self.failed = Some(error);
+                    None
+                }
+            };
             match gpu.submissions.submit(gpu, encoder) {
-                Ok(number) => self.latest = number,
-                Err(error) => self.failed = Some(error),
+                Ok(number) => {
+                    self.latest = number;
+                    if let Some(staging) = staging {
+                        gpu.submissions.when_finished(number, move || tell(gpu, &staging, &checks));
+                    }
+                }
+                Err(error) => {
+                    self.failed = Some(error);
+                    checks.iter().for_each(|check| check.resolve(None));
+                }
             }
         }
         self.slots.clear();
@@ -225,6 +239,21 @@ impl Recorder {
         std::mem::take(&mut self.launched)
     }
 
+    /// Clears the flags before the commands of this submission and copies them out after.
+    fn read_flags(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        count: usize,
+    ) -> Result<Option<wgpu::Buffer>> {
+        let Some(flags) = self.flags.as_ref().filter(|_| count > 0) else { return Ok(None) };
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let staging = small_buffer(gpu, "flags to read", (FLAGS * 4) as u64, usage)?;
+        gpu.queue.write_buffer(flags, 0, &[0xff; FLAGS * 4]);
+        encoder.copy_buffer_to_buffer(flags, 0, &staging, 0, (FLAGS * 4) as u64);
+        Ok(Some(staging))
+    }
+
     /// Submits the rest of a batch; returns the submission that completes it.
     ///
     /// # Errors
@@ -236,6 +265,25 @@ impl Recorder {
             // A batch of nothing but views is complete when everything before it is.
             None => Ok(self.latest.max(gpu.submissions.latest())),
         }
+    }
+}
+
+fn small_buffer(gpu: &Gpu, label: &str, size: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer> {
+    let description = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
+    let made = gpu.guarded(|| gpu.device.create_buffer(&description));
+    made.map_err(|error| Error::device("gpu", gpu.id, error))
+}
+
+/// Tells checks what their launches found.
+fn tell(gpu: &'static Gpu, staging: &wgpu::Buffer, checks: &[Arc<Check>]) {
+    let found = super::transfer::mapped(gpu, staging, |bytes| {
+        let word = |i: usize| bytes.get(i * 4..i * 4 + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+        (0..checks.len()).map(|i| word(i).filter(|&at| at != u32::MAX)).collect::<Vec<_>>()
+    });
+    // Without an answer the device was lost, which fails everything anyway.
+    let found = found.unwrap_or_default();
+    for (i, check) in checks.iter().enumerate() {
+        check.resolve(found.get(i).copied().flatten());
     }
 }
 

@@ -1,7 +1,11 @@
 //! Which operations run on a GPU, and their way to a kernel. What is not listed runs on the CPU.
 
+use std::sync::Arc;
+
 use super::device::{Gpu, gpu};
 use super::tensor::{Context, In, Out};
+use super::check::Check;
+use super::index::{self, Way};
 use super::matmul::Product;
 use super::scan::Scan;
 use super::{arg_reduce, assemble, elementwise, fill, matmul, random, reduce, scan};
@@ -77,6 +81,9 @@ pub(crate) fn supports(gpu: &Gpu, op: &Op, program: Option<&Program>, inputs: &[
             axes && buffers <= gpu.limits.max_storage_buffers_per_shader_stage.min(16)
         }
         Op::Pad { .. } | Op::SliceUpdate(_) => axes,
+        // Where several indices name one place, the last value wins, which needs an order that a GPU does not keep:
+        // `PutAlongAxis` runs on the CPU.
+        Op::Take { .. } | Op::TakeAlongAxis { .. } => axes && inputs[1].elements() < u32::MAX as usize,
         // Without axes it is a conversion; complex exponentials are computed in f64 on the CPU.
         Op::Reduce { op, axes: over, .. } => {
             axes && !over.is_empty() && (*op != ReduceOp::Logsumexp || inputs[0].dtype.is_floating())
@@ -93,9 +100,25 @@ pub(crate) fn supports(gpu: &Gpu, op: &Op, program: Option<&Program>, inputs: &[
 ///
 /// # Errors
 /// [`Error::Internal`] if a kernel does not compile, [`Error::Memory`] if there is no room for intermediate results.
-pub(crate) fn run(context: &Context, op: &Op, program: Option<&Program>, inputs: &[In], out: &Out) -> Result<()> {
+///
+/// `check` is told of indices out of range.
+pub(crate) fn run(
+    context: &Context,
+    op: &Op,
+    program: Option<&Program>,
+    inputs: &[In],
+    out: &Out,
+    check: Option<Arc<Check>>,
+) -> Result<()> {
     if let Some(program) = program {
         return elementwise::run(context, program, inputs, out);
+    }
+    match (op, check) {
+        (Op::Take { axis }, Some(check)) => return index::gather(context, Way::Take, inputs, *axis, out, check),
+        (Op::TakeAlongAxis { axis }, Some(check)) => {
+            return index::gather(context, Way::Along, inputs, *axis, out, check);
+        }
+        _ => {}
     }
     match op {
         Op::Full { value, .. } => fill::full(context, *value, out),

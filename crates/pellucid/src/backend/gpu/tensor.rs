@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use super::check::Check;
 use super::device::Gpu;
 use super::pipeline::{Key, Pipeline};
 pub(super) use super::record::share_memory;
@@ -113,6 +114,20 @@ impl Context {
     pub fn launch(&self, pipeline: &Pipeline, binds: &[Bind], params: &[u32], groups: [u32; 3]) -> Result<()> {
         let dispatch = Dispatch { pipeline, binds, params, groups };
         self.recorder.lock().launch(self.gpu, self.stream, &dispatch)
+    }
+
+    /// Launches a kernel that reports bad indices; its flag's number is put into parameter 1.
+    pub fn launch_checked(
+        &self,
+        pipeline: &Pipeline,
+        binds: &[Bind],
+        params: &mut [u32],
+        groups: [u32; 3],
+        check: Arc<Check>,
+    ) -> Result<()> {
+        let mut recorder = self.recorder.lock();
+        params[1] = recorder.flag(self.gpu, check)?;
+        recorder.launch(self.gpu, self.stream, &Dispatch { pipeline, binds, params, groups })
     }
 
     /// A window on all that an input reaches.

@@ -1,6 +1,7 @@
 //! Memory of GPUs, and copies between it and the host's.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::device::{Gpu, gpu};
 use super::record;
@@ -104,29 +105,37 @@ pub(crate) fn download(from: &Buffer) -> Result<Buffer> {
         gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("download") });
     encoder.copy_buffer_to_buffer(memory, offset, &staging, 0, bytes);
     let number = gpu.submissions.submit(gpu, encoder)?;
+    gpu.submissions.wait(number);
+    // SAFETY: a new buffer of at least this size that nobody else has.
+    mapped(gpu, &staging, |view| unsafe { std::ptr::copy_nonoverlapping(view.as_ptr(), to.ptr(), view.len()) })?;
+    Ok(to)
+}
+
+/// Reads a buffer that the GPU has written or is writing.
+///
+/// # Errors
+/// [`Error::Device`] if it cannot be mapped or the device was lost.
+pub(super) fn mapped<R>(gpu: &Gpu, staging: &wgpu::Buffer, read: impl FnOnce(&[u8]) -> R) -> Result<R> {
+    let fail = |error: String| Error::device("download", gpu.id, error);
     let (sender, receiver) = std::sync::mpsc::channel();
     staging.slice(..).map_async(wgpu::MapMode::Read, move |result| {
         // The receiver waits below unless the device was lost.
         let _ = sender.send(result);
     });
     loop {
-        gpu.submissions.wait(number);
-        match receiver.recv_timeout(std::time::Duration::from_millis(20)) {
+        // The callback comes from whichever thread polls.
+        let _ = gpu.device.poll(wgpu::PollType::Poll);
+        match receiver.recv_timeout(Duration::from_millis(1)) {
             Ok(result) => {
                 result.map_err(|error| fail(error.to_string()))?;
                 break;
             }
-            Err(_) => {
-                gpu.check()?;
-                // The callback comes from whichever thread polls.
-                let _ = gpu.device.poll(wgpu::PollType::Poll);
-            }
+            Err(_) => gpu.check()?,
         }
     }
     let view = staging.slice(..).get_mapped_range().map_err(|error| fail(error.to_string()))?;
-    // SAFETY: a new buffer of at least this size that nobody else has.
-    unsafe { std::ptr::copy_nonoverlapping(view.as_ptr(), to.ptr(), view.len()) };
+    let result = read(&view);
     drop(view);
     staging.unmap();
-    Ok(to)
+    Ok(result)
 }

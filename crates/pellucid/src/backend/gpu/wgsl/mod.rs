@@ -102,11 +102,13 @@ pub(crate) struct Text {
     pub params: usize,
     /// Inputs may lie in the same memory object as the output, which then must be writable in all bindings.
     pub shared: bool,
+    /// The kernel reports positions in `flags`, an array of atomic `u32` bound after the inputs.
+    pub flags: bool,
 }
 
 impl Text {
     pub fn new(shared: bool) -> Text {
-        Text { declarations: String::new(), body: String::new(), inputs: 0, params: 0, shared }
+        Text { declarations: String::new(), body: String::new(), inputs: 0, params: 0, shared, flags: false }
     }
 
     /// Declares the next input, with `ldN(i)` that reads its element `i`.
@@ -176,11 +178,17 @@ impl Text {
         let place = if immediates {
             "var<immediate> p: Params;".to_owned()
         } else {
-            format!("@group(0) @binding({}) var<storage, read> p: Params;", self.inputs + 1)
+            let binding = self.inputs + 1 + u32::from(self.flags);
+            format!("@group(0) @binding({binding}) var<storage, read> p: Params;")
+        };
+        let flags = if self.flags {
+            format!("@group(0) @binding({}) var<storage, read_write> flags: array<atomic<u32>>;\n", self.inputs + 1)
+        } else {
+            String::new()
         };
         let rest = format!("{}{}", self.declarations, self.body);
         let helpers = math::helpers_for(&rest);
         let (declarations, body) = (self.declarations, self.body);
-        format!("struct Params {{ {fields} }}\n{place}\n{declarations}{helpers}{body}")
+        format!("struct Params {{ {fields} }}\n{place}\n{flags}{declarations}{helpers}{body}")
     }
 }
