@@ -57,9 +57,9 @@ fn reduction(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Arr
         => |f: fn(&Array, Axes, bool) -> Result<Array>| f(&x[0], args.axes("axis"), keepdims))
     .or_else(|| {
         by_name!(function; cumsum, cumprod, cummax, cummin, logcumsumexp
-            => |f: fn(&Array, Option<i64>, bool, bool) -> Result<Array>| {
-                f(&x[0], args.axis("axis"), args.flag("reverse", false), args.flag("inclusive", true))
-            })
+        => |f: fn(&Array, Option<i64>, bool, bool) -> Result<Array>| {
+            f(&x[0], args.axis("axis"), args.flag("reverse", false), args.flag("inclusive", true))
+        })
     })
     .or_else(|| {
         by_name!(function; argmax, argmin
@@ -164,9 +164,7 @@ fn layout(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Array>
             ops::pad(&x[0], args.pad_width(), args.pad_mode(), value)
         }
         "diag" => ops::diag(&x[0], args.int("k", 0)),
-        "diagonal" => {
-            ops::diagonal(&x[0], args.int("offset", 0), args.int("axis1", 0), args.int("axis2", 1))
-        }
+        "diagonal" => ops::diagonal(&x[0], args.int("offset", 0), args.int("axis1", 0), args.int("axis2", 1)),
         "trace" => ops::trace(&x[0], 0, 0, 1, None),
         "tril" => ops::tril(&x[0], args.int("k", 0)),
         "triu" => ops::triu(&x[0], args.int("k", 0)),
@@ -196,9 +194,7 @@ fn creation(function: &str, _: &[Array], args: &Arguments) -> Option<Result<Arra
         "eye" => ops::eye(args.count("n"), args.count("m"), args.int("k", 0), dtype),
         "tri" => ops::tri(args.count("n"), args.count("m"), args.int("k", 0), dtype),
         "identity" => ops::identity(args.count("n"), dtype),
-        "arange" => {
-            ops::arange(args.number("start"), args.number("stop"), args.number("step"), args.dtype())
-        }
+        "arange" => ops::arange(args.number("start"), args.number("stop"), args.number("step"), args.dtype()),
         "linspace" => {
             let (start, stop) = (args.float("start", 0.0), args.float("stop", 0.0));
             ops::linspace(start, stop, args.count("num"), args.flag("endpoint", true), dtype)

@@ -10,14 +10,82 @@ use crate::differences;
 
 /// Functions whose results are defined to the last bit: those that move elements, and those IEEE 754 fixes.
 const EXACT: &[&str] = &[
-    "abs", "add", "arange", "argpartition", "as_strided", "astype", "atleast_1d", "atleast_2d", "atleast_3d",
-    "broadcast_arrays", "broadcast_to", "ceil", "clip", "concatenate", "conjugate", "contiguous", "cummax", "cummin",
-    "diag", "diagonal", "divide", "expand_dims", "eye", "flatten", "floor", "full", "identity", "imag", "index", "max",
-    "maximum", "meshgrid", "min", "minimum", "minmax", "moveaxis", "multiply", "nan_to_num", "negative", "ones",
-    "ones_like", "pad", "partition", "positive", "put_along_axis", "random_uniform", "real", "repeat", "reshape", "roll",
-    "sign", "slice_fill", "slice_update", "sort", "split", "sqrt", "square", "squeeze", "stack", "subtract", "swapaxes",
-    "take", "take_along_axis", "tile", "topk", "transpose", "tri", "tril", "triu", "trunc", "unflatten", "unstack",
-    "view", "where", "zeros", "zeros_like",
+    "abs",
+    "add",
+    "arange",
+    "argpartition",
+    "as_strided",
+    "astype",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_arrays",
+    "broadcast_to",
+    "ceil",
+    "clip",
+    "concatenate",
+    "conjugate",
+    "contiguous",
+    "cummax",
+    "cummin",
+    "diag",
+    "diagonal",
+    "divide",
+    "expand_dims",
+    "eye",
+    "flatten",
+    "floor",
+    "full",
+    "identity",
+    "imag",
+    "index",
+    "max",
+    "maximum",
+    "meshgrid",
+    "min",
+    "minimum",
+    "minmax",
+    "moveaxis",
+    "multiply",
+    "nan_to_num",
+    "negative",
+    "ones",
+    "ones_like",
+    "pad",
+    "partition",
+    "positive",
+    "put_along_axis",
+    "random_uniform",
+    "real",
+    "repeat",
+    "reshape",
+    "roll",
+    "sign",
+    "slice_fill",
+    "slice_update",
+    "sort",
+    "split",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "subtract",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tile",
+    "topk",
+    "transpose",
+    "tri",
+    "tril",
+    "triu",
+    "trunc",
+    "unflatten",
+    "unstack",
+    "view",
+    "where",
+    "zeros",
+    "zeros_like",
 ];
 
 /// Functions with a logarithm at the end: where the result is near zero, its error is that of a number near one.
@@ -68,7 +136,11 @@ pub fn compare(function: &str, result: &Array, expected: &Array) -> Result<(), S
     }
     match wrong.len() {
         0 => Ok(()),
-        n => Err(format!("{} ({n} of {} differ by more than {limit:e})", wrong[..n.min(6)].join("; "), here.len())),
+        n => Err(format!(
+            "{} ({n} of {} differ by more than {limit:e})",
+            wrong[..n.min(6)].join("; "),
+            here.len()
+        )),
     }
 }
 
@@ -118,9 +190,9 @@ pub fn elements(a: &Array) -> Vec<Number> {
         Dtype::Bfloat16 => read!(half::bf16, |v| Number::Real(v.into())),
         Dtype::Float32 => read!(f32, |v| Number::Real(v.into())),
         Dtype::Float64 => read!(f64, Number::Real),
-        Dtype::Complex64 => read!(num_complex::Complex32, |v| {
-            Number::Complex(Complex64::new(v.re.into(), v.im.into()))
-        }),
+        Dtype::Complex64 => {
+            read!(num_complex::Complex32, |v| { Number::Complex(Complex64::new(v.re.into(), v.im.into())) })
+        }
     }
 }
 

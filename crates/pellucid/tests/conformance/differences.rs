@@ -41,16 +41,16 @@ const DIFFERENCES: &[Difference] = &[
     },
     Difference {
         functions: &["power"],
-        holds: |_, here, mlx| {
-            matches!((here, mlx), (Number::Complex(a), Number::Complex(b)) if a.re.is_nan() && b.re.is_infinite() && b.im.is_nan())
-        },
+        holds: |_, here, mlx| matches!((here, mlx), (Number::Complex(a), Number::Complex(b)) if a.re.is_nan() && b.re.is_infinite() && b.im.is_nan()),
         why: "zero to a complex power with a negative real part has no value; mlx gives inf+nan·i",
     },
 ];
 
 /// Cases in which mlx refuses what works here, and why.
-const ACCEPTED: &[(&str, &str)] =
-    &[("unary/nan_to_num/float64", "mlx 0.32 has no largest number of float64 at hand; there is no reason to refuse")];
+const ACCEPTED: &[(&str, &str)] = &[(
+    "unary/nan_to_num/float64",
+    "mlx 0.32 has no largest number of float64 at hand; there is no reason to refuse",
+)];
 
 /// True if a difference of one element is meant to be.
 pub fn explained(function: &str, dtype: Dtype, here: Number, mlx: Number) -> bool {
