@@ -7,6 +7,7 @@ pub mod capture;
 mod device;
 mod error;
 mod eval;
+pub mod gpu;
 pub mod io;
 pub mod memory;
 pub mod metal;

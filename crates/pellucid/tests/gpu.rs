@@ -53,7 +53,8 @@ fn narrow_types_are_packed() -> Result<()> {
         for n in [1usize, 2, 3, 4, 5, 7, 255, 257, 1000] {
             let bytes: Vec<u8> = (0..n).map(|i| i as u8).collect();
             let a = Array::from_slice(&bytes, [n])?;
-            let wrapped: Vec<u8> = bytes.iter().map(|b| b.wrapping_mul(3).wrapping_add(b.wrapping_mul(*b))).collect();
+            let wrapped: Vec<u8> =
+                bytes.iter().map(|b| b.wrapping_mul(3).wrapping_add(b.wrapping_mul(*b))).collect();
             let sum = ops::add(&ops::multiply(&a, 3)?, &ops::multiply(&a, &a)?)?;
             assert_eq!(sum.to_vec::<u8>()?, wrapped, "n = {n}");
             let even = ops::equal(&ops::remainder(&a, 2)?, 0)?;
@@ -114,6 +115,63 @@ fn streams_of_both_devices_meet() -> Result<()> {
         for stream in [s1, s2, cpu] {
             synchronize(stream)?;
         }
+        Ok(())
+    })
+}
+
+#[test]
+fn an_index_out_of_range_fails_what_depends_on_it_and_nothing_else() -> Result<()> {
+    on_gpu(|| {
+        let x = ops::arange(0, 100, 1, Dtype::Float32)?;
+        // Made on the GPU, so that the host cannot know the indices beforehand.
+        let good = ops::astype(&ops::arange(0, 10, 1, Dtype::Float32)?, Dtype::Int32)?;
+        let bad = ops::multiply(&good, 50)?;
+        let (a, b) = (ops::take(&x, &good, 0)?, ops::take(&x, &bad, 0)?);
+        let (c, d) = (ops::add(&a, 1.0)?, ops::add(&b, 1.0)?);
+        let e = with_device(Device::cpu(), || ops::multiply(&d, 2.0))??;
+        eval([&c])?;
+        assert_eq!(c.to_vec::<f32>()?, (1..11).map(|v| v as f32).collect::<Vec<_>>());
+        for array in [&b, &d, &e] {
+            let error = array.eval().map(|()| String::new()).map_err(|e| e.root().clone());
+            assert!(
+                matches!(error, Err(Error::Index { function: "take", index: 100, axis: 0, size: 100 })),
+                "{error:?}"
+            );
+        }
+        assert_eq!(ops::add(&a, 2.0)?.to_vec::<f32>()?[9], 11.0);
+        let last = ops::subtract(&good, 100)?;
+        assert_eq!(ops::take(&x, &last, 0)?.to_vec::<f32>()?[3], 3.0);
+        Ok(())
+    })
+}
+
+/// Gives the device up in a process of its own, since there is no way back.
+#[test]
+fn a_lost_device_gives_typed_errors_and_the_cpu_goes_on() -> Result<()> {
+    const CHILD: &str = "PELLUCID_TEST_LOSE_DEVICE";
+    if std::env::var_os(CHILD).is_none() {
+        let Ok(program) = std::env::current_exe() else { return Ok(()) };
+        let child = std::process::Command::new(program)
+            .args(["--exact", "a_lost_device_gives_typed_errors_and_the_cpu_goes_on", "--nocapture"])
+            .env(CHILD, "1")
+            .output();
+        let output = child.expect("the test program runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        return Ok(());
+    }
+    on_gpu(|| {
+        let a = Array::from_slice(&vec![1.0f32; 1000], [1000])?;
+        let before = ops::add(&a, 1.0)?;
+        eval([&before])?;
+        let pending = ops::multiply(&before, 2.0)?;
+        pellucid::gpu::destroy(Device::gpu())?;
+        let lost = |r: Result<()>| matches!(r.map_err(|e| e.root().clone()), Err(Error::Device { .. }));
+        assert!(lost(pending.eval()), "{pending:?}");
+        assert!(lost(pending.eval()), "the same error again");
+        assert!(lost(before.to_vec::<f32>().map(drop)), "memory that is gone");
+        assert!(lost(ops::add(&a, 3.0)?.eval()));
+        let on_cpu = with_device(Device::cpu(), || ops::add(&a, 3.0))??;
+        assert_eq!(on_cpu.to_vec::<f32>()?, vec![4.0; 1000]);
         Ok(())
     })
 }

@@ -51,7 +51,10 @@ fn grow(dice: &mut Dice, made: &[Array]) -> Result<Array> {
     let real = a.dtype().is_inexact();
     match dice.roll(30) {
         0 => ops::add(a, b),
-        1 => ops::subtract(a, &ops::astype(b, if b.dtype() == Dtype::Bool { Dtype::Int32 } else { b.dtype() })?),
+        1 => ops::subtract(
+            a,
+            &ops::astype(b, if b.dtype() == Dtype::Bool { Dtype::Int32 } else { b.dtype() })?,
+        ),
         2 => ops::multiply(a, b),
         3 => ops::maximum(a, b),
         4 => ops::minimum(a, b),
@@ -88,7 +91,8 @@ fn expression(seed: u64) -> Result<Vec<Array>> {
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     (0..8).for_each(|_| drop(dice.roll(2)));
     let rank = dice.roll(4);
-    let shape: Vec<usize> = (0..rank).map(|_| 1 + dice.roll([40, 9, 12][rank.saturating_sub(1).min(2)])).collect();
+    let shape: Vec<usize> =
+        (0..rank).map(|_| 1 + dice.roll([40, 9, 12][rank.saturating_sub(1).min(2)])).collect();
     let mut made = Vec::new();
     for _ in 0..1 + dice.roll(3) {
         let dtype = TYPES[dice.roll(TYPES.len())];
@@ -133,7 +137,9 @@ fn compare(seed: u64, cpu: &[Array], gpu: &[Array]) -> Result<Option<String>> {
         rounded |= a.dtype().is_inexact();
         if let Some(at) = bad {
             let (x, y) = (x[at], y[at]);
-            return Ok(Some(format!("seed {seed}, step {i} ({a:?}), element {at}: CPU {x}, GPU {y}, limit {limit}")));
+            return Ok(Some(format!(
+                "seed {seed}, step {i} ({a:?}), element {at}: CPU {x}, GPU {y}, limit {limit}"
+            )));
         }
     }
     Ok(None)
@@ -153,7 +159,11 @@ fn five_hundred_random_expressions_agree() -> Result<()> {
         eval(&cpu)?;
         // Half of them in one go, half only by the last array, so that chains are fused.
         let last = gpu.len() - 1;
-        if seed % 2 == 0 { eval(&gpu)? } else { eval([&gpu[last]])? }
+        if seed % 2 == 0 {
+            eval(&gpu)?
+        } else {
+            eval([&gpu[last]])?
+        }
         wrong.extend(compare(seed, &cpu, &gpu)?);
     }
     assert!(wrong.is_empty(), "{} of 500:\n{}", wrong.len(), wrong.join("\n"));

@@ -46,12 +46,7 @@ impl Value {
     fn strided(&self, shape: &Shape, offset: usize, strides: Strides) -> Value {
         let plain = offset == 0 && is_row_major(shape, &strides);
         let view = if plain { None } else { Some(Box::new(View { offset, strides })) };
-        Value {
-            buffer: self.buffer.clone(),
-            mirror: self.mirror.clone(),
-            checks: self.checks.clone(),
-            view,
-        }
+        Value { buffer: self.buffer.clone(), mirror: self.mirror.clone(), checks: self.checks.clone(), view }
     }
 
     /// The same elements, which are good only if all checks are.

@@ -81,8 +81,9 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
         observer.before(launch, values);
     }
     let started = launch.as_ref().map(|_| Instant::now());
-    let outcome =
-        inputs.and_then(|values| attempt(batch, step, values).map_err(|e| Arc::new(Failure::new(located(step, e)))));
+    let outcome = inputs.and_then(|values| {
+        attempt(batch, step, values).map_err(|e| Arc::new(Failure::new(located(step, e))))
+    });
     if let Err(failure) = &outcome {
         batch.stream.record_failure(failure);
     }

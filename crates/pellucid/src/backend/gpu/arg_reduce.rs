@@ -21,9 +21,10 @@ pub(super) fn arg_reduce(context: &Context, op: ArgReduceOp, x: &In, axis: usize
     let shared = shares(std::slice::from_ref(x), out.buffer);
     let flags = u32::from(op == ArgReduceOp::Argmax) | u32::from(rows) << 1 | u32::from(shared) << 2;
     let words = [x.dtype as u32, flags, source.kept.len() as u32];
-    let pipeline = context.pipeline(Key { family: "arg_reduce", words: SmallVec::from_slice(&words) }, || {
-        (format!("{op:?}").to_lowercase(), text(op, &source, rows, shared))
-    })?;
+    let pipeline = context
+        .pipeline(Key { family: "arg_reduce", words: SmallVec::from_slice(&words) }, || {
+            (format!("{op:?}").to_lowercase(), text(op, &source, rows, shared))
+        })?;
     let window = source_window(context, &source)?;
     let mut params: SmallVec<[u32; 24]> = SmallVec::from_slice(&[
         outputs as u32,
@@ -66,7 +67,10 @@ fn text(op: ArgReduceOp, source: &Source, rows: bool, shared: bool) -> Text {
     let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
     positions(&mut body, "c", "o", kept, sizes);
     let _ = writeln!(body, "    return {};\n}}", position_sum("p.p2", "c", kept, strides));
-    let _ = writeln!(body, "fn at_(base: u32, j: u32) -> {ty} {{ let v = ld0(base + j * p.p3); return {lifted}; }}");
+    let _ = writeln!(
+        body,
+        "fn at_(base: u32, j: u32) -> {ty} {{ let v = ld0(base + j * p.p3); return {lifted}; }}"
+    );
     if rows {
         let _ = write!(
             body,

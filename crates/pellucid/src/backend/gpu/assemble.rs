@@ -115,9 +115,11 @@ pub(super) fn pad(context: &Context, inputs: &[In], low: &[usize], out: &Out) ->
     let (source, around) = (context.window(x)?, context.window(value)?);
     let mut params: Params = SmallVec::from_slice(&[out.elements() as u32]);
     params.extend(inner_sizes(out.shape));
-    let moved = x.strides.iter().zip(low).fold(0u32, |sum, (&s, &l)| {
-        sum.wrapping_add((l as u32).wrapping_mul(s as i32 as u32))
-    });
+    let moved = x
+        .strides
+        .iter()
+        .zip(low)
+        .fold(0u32, |sum, (&s, &l)| sum.wrapping_add((l as u32).wrapping_mul(s as i32 as u32)));
     params.push(((x.offset - source.skipped) as u32).wrapping_sub(moved));
     params.push((value.offset - around.skipped) as u32);
     params.extend(x.strides.iter().map(|&s| s as i32 as u32));
@@ -138,12 +140,19 @@ pub(super) fn slice_update(context: &Context, inputs: &[In], spec: &SliceSpec, o
         let (mut inside, mut at) = (vec!["true".to_owned()], format!("p.p{from}"));
         for d in 0..rank {
             let [start, sign, step, size] = [0, 1, 2, 3].map(|k| first + d * 4 + k);
-            let _ = writeln!(body, "    let t{d} = (c{d} - p.p{start}) * p.p{sign};\n    let q{d} = t{d} / p.p{step};");
+            let _ = writeln!(
+                body,
+                "    let t{d} = (c{d} - p.p{start}) * p.p{sign};\n    let q{d} = t{d} / p.p{step};"
+            );
             inside.push(format!("q{d} * p.p{step} == t{d} && q{d} < p.p{size}"));
             let _ = write!(at, " + q{d} * p.p{}", ways + d);
         }
         let else_at = position_sum(&format!("p.p{offset}"), "c", rank, strides);
-        let _ = writeln!(body, "    if ({}) {{ return ld1({at}); }}\n    return ld0({else_at});", inside.join(" && "));
+        let _ = writeln!(
+            body,
+            "    if ({}) {{ return ld1({at}); }}\n    return ld0({else_at});",
+            inside.join(" && ")
+        );
         finish(&mut text, out, &body);
         ("slice_update".to_owned(), text)
     })?;

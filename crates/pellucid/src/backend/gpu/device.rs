@@ -141,7 +141,8 @@ fn open(id: Device, adapter: &wgpu::Adapter) -> Result<Gpu> {
     });
     let info = describe(adapter, features);
     let submissions = Submissions::new(&device);
-    let gpu = Gpu { id, device, queue, limits, features, pipelines: Pipelines::new(), submissions, info, faults };
+    let gpu =
+        Gpu { id, device, queue, limits, features, pipelines: Pipelines::new(), submissions, info, faults };
     transfer::register(&gpu);
     Ok(gpu)
 }
@@ -187,12 +188,11 @@ impl Gpu {
         Error::device("gpu", self.id, message)
     }
 
-    /// The last error that no call was told of, once; a lost device stays lost.
-    pub fn take_fault(&self) -> Option<Error> {
-        if self.faults.lost.load(Ordering::Acquire) {
-            return Some(self.lost());
-        }
-        self.faults.message.lock().take().map(|message| Error::device("gpu", self.id, message))
+    /// Gives the device up: every later call fails.
+    pub fn destroy(&self) {
+        *self.faults.message.lock() = Some("destroyed".to_owned());
+        self.faults.lost.store(true, Ordering::Release);
+        self.device.destroy();
     }
 
     /// Runs something that may fail for want of memory or because it is not valid, and returns why.

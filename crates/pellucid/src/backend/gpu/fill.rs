@@ -14,7 +14,11 @@ use crate::error::Result;
 use crate::op::Scalar;
 
 fn words(bits: u64, dtype: Dtype) -> SmallVec<[u32; 2]> {
-    if dtype.size() == 8 { SmallVec::from_slice(&[bits as u32, (bits >> 32) as u32]) } else { SmallVec::from_slice(&[bits as u32]) }
+    if dtype.size() == 8 {
+        SmallVec::from_slice(&[bits as u32, (bits >> 32) as u32])
+    } else {
+        SmallVec::from_slice(&[bits as u32])
+    }
 }
 
 /// Writes `value` to every element.

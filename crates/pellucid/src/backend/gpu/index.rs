@@ -93,7 +93,12 @@ pub(super) fn gather(
     let moves: SmallVec<[isize; 8]> = match way {
         Way::Take => {
             let nothing = std::iter::repeat_n(0, count);
-            x.strides[..axis].iter().copied().chain(nothing).chain(x.strides[axis + 1..].iter().copied()).collect()
+            x.strides[..axis]
+                .iter()
+                .copied()
+                .chain(nothing)
+                .chain(x.strides[axis + 1..].iter().copied())
+                .collect()
         }
         Way::Along => (0..rank).map(|d| if d == axis { 0 } else { x.strides[d] }).collect(),
     };

@@ -78,7 +78,11 @@ fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
         let window = context.window(x)?;
         binds.push(window.bind);
         params.push((x.offset - window.skipped) as u32);
-        params.extend(strides(x, out, inputs.len() == 3 && std::ptr::eq(x, &inputs[2])).iter().map(|&s| s as i32 as u32));
+        params.extend(
+            strides(x, out, inputs.len() == 3 && std::ptr::eq(x, &inputs[2]))
+                .iter()
+                .map(|&s| s as i32 as u32),
+        );
     }
     let groups = [n.div_ceil(TILE), m.div_ceil(TILE), out.shape[..batch].iter().product()];
     context.launch(&pipeline, &binds, &params, groups.map(|g| g as u32))
@@ -119,9 +123,9 @@ fn text(product: &Product, out: Dtype, batch: usize, shared: bool) -> Text {
     let mul = if out == Dtype::Complex64 { "cmul_(x, b[j])" } else { "x * b[j]" };
     let scaled = if out == Dtype::Complex64 { "v * bitcast<f32>(p.p3)" } else { "bitcast<f32>(p.p3) * v" };
     let result = match places.get(2) {
-        Some((row, col)) => format!(
-            "{scaled} + bitcast<f32>(p.p4) * ld2(base_c + r * p.p{row} + c * p.p{col})"
-        ),
+        Some((row, col)) => {
+            format!("{scaled} + bitcast<f32>(p.p4) * ld2(base_c + r * p.p{row} + c * p.p{col})")
+        }
         None => scaled.to_owned(),
     };
     let base_c = if places.len() > 2 { "    let base_c = batch_(wg.z, 2u);\n" } else { "" };

@@ -24,7 +24,7 @@ mod transfer;
 mod wgsl;
 
 pub(crate) use check::{Check, Checks, gathered};
-pub(crate) use device::{count, gpu, has_hardware, info};
+pub(crate) use device::{Gpu, count, gpu, has_hardware, info};
 pub(crate) use record::recorder;
 pub(crate) use step::{can_fuse, copies, copy, most_inputs, run, supports};
 pub(crate) use tensor::{Context, In, Out};

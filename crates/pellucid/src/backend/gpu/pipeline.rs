@@ -58,12 +58,7 @@ impl Pipelines {
     ///
     /// # Errors
     /// [`Error::Internal`] if the text does not compile.
-    pub fn get(
-        &self,
-        gpu: &Gpu,
-        key: Key,
-        write: impl FnOnce() -> (String, Text),
-    ) -> Result<Arc<Pipeline>> {
+    pub fn get(&self, gpu: &Gpu, key: Key, write: impl FnOnce() -> (String, Text)) -> Result<Arc<Pipeline>> {
         if let Some(known) = self.known.read().get(&key) {
             return Ok(known.clone());
         }

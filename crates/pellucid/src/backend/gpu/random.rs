@@ -36,25 +36,26 @@ pub(super) fn random_bits(context: &Context, keys: &In, width: u8, out: &Out) ->
     let axes = keys.shape.len() - 1;
     let shared = shares(std::slice::from_ref(keys), out.buffer);
     let words = [out.dtype as u32, axes as u32, u32::from(shared)];
-    let pipeline = context.pipeline(Key { family: "random_bits", words: SmallVec::from_slice(&words) }, || {
-        let mut text = Text::new(shared);
-        text.output(out.dtype);
-        text.input(Dtype::Uint32);
-        // Elements, elements of a key, 32-bit words of a key, offset, distance of a key's halves.
-        let [_, each, count, offset, halves] = [0; 5].map(|_| text.take(1));
-        let (sizes, strides) = (text.take(axes.saturating_sub(1)), text.take(axes));
-        let mut body = String::new();
-        let _ = writeln!(body, "    let k = i / p.p{each};\n    let j = i % p.p{each};");
-        positions(&mut body, "c", "k", axes, sizes);
-        let at = position_sum(&format!("p.p{offset}"), "c", axes, strides);
-        let (word, bits) = match width {
-            4 => ("j", "v"),
-            2 => ("(j >> 1u)", "((v >> ((j & 1u) << 4u)) & 0xffffu)"),
-            _ => ("(j >> 2u)", "((v >> ((j & 3u) << 3u)) & 0xffu)"),
-        };
-        let _ = write!(
-            body,
-            "    let at = {at};
+    let pipeline =
+        context.pipeline(Key { family: "random_bits", words: SmallVec::from_slice(&words) }, || {
+            let mut text = Text::new(shared);
+            text.output(out.dtype);
+            text.input(Dtype::Uint32);
+            // Elements, elements of a key, 32-bit words of a key, offset, distance of a key's halves.
+            let [_, each, count, offset, halves] = [0; 5].map(|_| text.take(1));
+            let (sizes, strides) = (text.take(axes.saturating_sub(1)), text.take(axes));
+            let mut body = String::new();
+            let _ = writeln!(body, "    let k = i / p.p{each};\n    let j = i % p.p{each};");
+            positions(&mut body, "c", "k", axes, sizes);
+            let at = position_sum(&format!("p.p{offset}"), "c", axes, strides);
+            let (word, bits) = match width {
+                4 => ("j", "v"),
+                2 => ("(j >> 1u)", "((v >> ((j & 1u) << 4u)) & 0xffffu)"),
+                _ => ("(j >> 2u)", "((v >> ((j & 3u) << 3u)) & 0xffu)"),
+            };
+            let _ = write!(
+                body,
+                "    let at = {at};
     let k0 = ld0(at);
     let k1 = ld0(at + p.p{halves});
     let w = {word};
@@ -65,11 +66,12 @@ pub(super) fn random_bits(context: &Context, keys: &In, width: u8, out: &Out) ->
     else if (w >= partner) {{ v = threefry_(k0, k1, w - partner, w).y; }}
     else {{ v = threefry_(k0, k1, half, 0u).x; }}
     return {bits};\n"
-        );
-        let _ = write!(text.body, "{THREEFRY}fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(out.dtype));
-        text.map_entry(out.dtype);
-        ("random_bits".to_owned(), text)
-    })?;
+            );
+            let _ =
+                write!(text.body, "{THREEFRY}fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(out.dtype));
+            text.map_entry(out.dtype);
+            ("random_bits".to_owned(), text)
+        })?;
     let each = out.elements() / (keys.elements() / 2).max(1);
     let window = context.window(keys)?;
     let mut params: SmallVec<[u32; 16]> = SmallVec::from_slice(&[

@@ -48,11 +48,7 @@ pub(crate) struct Dispatch<'a> {
 
 /// Workgroups for `count` invocations' groups in one dimension, folded where a row is too short.
 pub(crate) fn folded(groups: u64) -> [u32; 3] {
-    if groups <= 65_535 {
-        [groups as u32, 1, 1]
-    } else {
-        [ROW, groups.div_ceil(u64::from(ROW)) as u32, 1]
-    }
+    if groups <= 65_535 { [groups as u32, 1, 1] } else { [ROW, groups.div_ceil(u64::from(ROW)) as u32, 1] }
 }
 
 /// The launches of one stream that have not been submitted.
@@ -277,7 +273,8 @@ fn small_buffer(gpu: &Gpu, label: &str, size: u64, usage: wgpu::BufferUsages) ->
 /// Tells checks what their launches found.
 fn tell(gpu: &'static Gpu, staging: &wgpu::Buffer, checks: &[Arc<Check>]) {
     let found = super::transfer::mapped(gpu, staging, |bytes| {
-        let word = |i: usize| bytes.get(i * 4..i * 4 + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
+        let word =
+            |i: usize| bytes.get(i * 4..i * 4 + 4).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
         (0..checks.len()).map(|i| word(i).filter(|&at| at != u32::MAX)).collect::<Vec<_>>()
     });
     // Without an answer the device was lost, which fails everything anyway.

@@ -161,7 +161,8 @@ impl<'a> Source<'a> {
 
     /// As [`Source::new`], but the axes that stay keep their order and number, and the reduced one its direction.
     pub fn unjoined(x: &In<'a>, axes: &[usize]) -> Source<'a> {
-        let kept = (0..x.shape.len()).filter(|d| !axes.contains(d)).map(|d| (x.shape[d], x.strides[d])).collect();
+        let kept =
+            (0..x.shape.len()).filter(|d| !axes.contains(d)).map(|d| (x.shape[d], x.strides[d])).collect();
         let reduced = axes.iter().map(|&d| (x.shape[d], x.strides[d])).collect();
         Source { kept, reduced, ..Source::new(x, axes) }
     }
@@ -185,8 +186,7 @@ pub(super) fn reduce(context: &Context, op: ReduceOp, x: &In, axes: &[usize], ou
         let sums = context.scratch(out.elements() * 8)?;
         run(context, combine, acc, Source::new(x, axes), out.elements(), &sums)?;
         let (shape, strides) = ([out.elements()], [1isize]);
-        let sums =
-            In { buffer: &sums, dtype: Dtype::Complex64, shape: &shape, strides: &strides, offset: 0 };
+        let sums = In { buffer: &sums, dtype: Dtype::Complex64, shape: &shape, strides: &strides, offset: 0 };
         let flat = Out { shape: &shape, ..out.clone() };
         let value = wgsl::rounded(out.dtype, "x0.x + log_(x0.y)");
         return elementwise::formula(context, "logsumexp_end", &[sums], &flat, &value);

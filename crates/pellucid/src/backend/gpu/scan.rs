@@ -69,7 +69,10 @@ fn steps(
     let runs = shape.iter().product::<usize>() / length.max(1);
     let many = runs >= MANY || length < 64;
     let shared = share_memory(x.buffer, target);
-    let flags = u32::from(scan.reverse) | u32::from(scan.inclusive) << 1 | u32::from(many) << 2 | u32::from(shared) << 3;
+    let flags = u32::from(scan.reverse)
+        | u32::from(scan.inclusive) << 1
+        | u32::from(many) << 2
+        | u32::from(shared) << 3;
     let words = [combine as u32, acc as u32, x.dtype as u32, flags, source.kept.len() as u32];
     let pipeline = context.pipeline(Key { family: "scan", words: SmallVec::from_slice(&words) }, || {
         (format!("scan_{combine:?}").to_lowercase(), text(scan, acc, &source, many, shared))
@@ -106,7 +109,10 @@ fn text(scan: &Scan, acc: Dtype, source: &Source, many: bool, shared: bool) -> T
     let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
     positions(&mut body, "c", "o", kept, sizes);
     let _ = writeln!(body, "    return {};\n}}", position_sum("p.p3", "c", kept, strides));
-    let _ = writeln!(body, "fn to_(o: u32, j: u32) -> u32 {{ return (o / p.p2 * p.p1 + {place}) * p.p2 + o % p.p2; }}");
+    let _ = writeln!(
+        body,
+        "fn to_(o: u32, j: u32) -> u32 {{ return (o / p.p2 * p.p1 + {place}) * p.p2 + o % p.p2; }}"
+    );
     let _ = writeln!(
         body,
         "fn at_(base: u32, j: u32) -> {ty} {{ let v = ld0(base + {place} * p.p4); return {lifted}; }}"
@@ -126,11 +132,7 @@ fn text(scan: &Scan, acc: Dtype, source: &Source, many: bool, shared: bool) -> T
         )
     } else {
         let _ = writeln!(body, "var<workgroup> part: array<{ty}, {GROUP}>;");
-        let result = if scan.inclusive {
-            "combine_(carry, part[li])"
-        } else {
-            "before_(carry, li)"
-        };
+        let result = if scan.inclusive { "combine_(carry, part[li])" } else { "before_(carry, li)" };
         if !scan.inclusive {
             let _ = writeln!(
                 body,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::device::{Gpu, gpu};
-use super::tensor::{Context, In, Out};
 use super::check::Check;
+use super::device::{Gpu, gpu};
 use super::index::{self, Way};
 use super::matmul::Product;
 use super::scan::Scan;
+use super::tensor::{Context, In, Out};
 use super::{arg_reduce, assemble, elementwise, fill, matmul, random, reduce, scan};
 use crate::array::Dtype;
 use crate::error::{Error, Result};
@@ -60,7 +60,9 @@ pub(crate) fn supports(gpu: &Gpu, op: &Op, program: Option<&Program>, inputs: &[
         let buffers = inputs.len() as u32 + 2;
         return buffers <= gpu.limits.max_storage_buffers_per_shader_stage
             && program.instrs.iter().all(|i| {
-                elementwise::has_expression(i.func, i.compute) && computes(gpu, i.compute) && computes(gpu, i.result)
+                elementwise::has_expression(i.func, i.compute)
+                    && computes(gpu, i.compute)
+                    && computes(gpu, i.result)
             })
             && elementwise::reaches(gpu, inputs, out);
     }
@@ -114,7 +116,9 @@ pub(crate) fn run(
         return elementwise::run(context, program, inputs, out);
     }
     match (op, check) {
-        (Op::Take { axis }, Some(check)) => return index::gather(context, Way::Take, inputs, *axis, out, check),
+        (Op::Take { axis }, Some(check)) => {
+            return index::gather(context, Way::Take, inputs, *axis, out, check);
+        }
         (Op::TakeAlongAxis { axis }, Some(check)) => {
             return index::gather(context, Way::Along, inputs, *axis, out, check);
         }

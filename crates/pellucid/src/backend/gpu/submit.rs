@@ -22,6 +22,8 @@ struct State {
     submitted: u64,
     finished: u64,
     flights: VecDeque<Flight>,
+    /// What waited for submissions that had finished already.
+    late: Vec<Callback>,
     /// The thread that waits has been started.
     watched: bool,
 }
@@ -71,17 +73,20 @@ impl Submissions {
         Ok(number)
     }
 
-    /// Calls `then` when the GPU has finished a submission: at once if it has, else from the thread that waits.
+    /// Calls `then` when the GPU has finished a submission. Always from the thread that waits, in the order in which
+    /// it was asked for, so that the caller may hold any lock.
     pub fn when_finished(&self, number: u64, then: impl FnOnce() + Send + 'static) {
         let mut state = self.state.lock();
-        if number > state.finished
-            && let Some(flight) = state.flights.iter_mut().find(|f| f.number >= number)
-        {
+        if let Some(flight) = state.flights.iter_mut().find(|f| f.number >= number) {
             flight.then.push(Box::new(then));
-            return;
+        } else if state.watched {
+            state.late.push(Box::new(then));
+            drop(state);
+            self.changed.notify_all();
+        } else {
+            drop(state);
+            then();
         }
-        drop(state);
-        then();
     }
 
     /// Waits until the GPU has finished a submission.
@@ -103,17 +108,22 @@ impl Submissions {
     fn watch(&self) {
         loop {
             let mut state = self.state.lock();
-            while state.flights.is_empty() {
+            while state.flights.is_empty() && state.late.is_empty() {
                 self.changed.wait(&mut state);
             }
+            let late = std::mem::take(&mut state.late);
             drop(state);
+            for then in late {
+                then();
+            }
             self.advance();
         }
     }
 
     /// Waits for the oldest submission and calls what waited for it.
     fn advance(&self) {
-        let Some((number, index)) = self.state.lock().flights.front().map(|f| (f.number, f.index.clone())) else {
+        let Some((number, index)) = self.state.lock().flights.front().map(|f| (f.number, f.index.clone()))
+        else {
             return;
         };
         // An error means that the device was lost: then nothing will finish any more, and the callbacks see that.

@@ -78,7 +78,13 @@ pub(crate) struct Window<'a> {
 }
 
 /// The part of a buffer that holds elements `low` to `high`; `None` if no binding is that large.
-pub(super) fn window<'a>(gpu: &Gpu, buffer: &'a Buffer, dtype: Dtype, low: usize, high: usize) -> Option<Window<'a>> {
+pub(super) fn window<'a>(
+    gpu: &Gpu,
+    buffer: &'a Buffer,
+    dtype: Dtype,
+    low: usize,
+    high: usize,
+) -> Option<Window<'a>> {
     let size = dtype.size();
     let start = (low * size) as u64 / 256 * 256;
     let end = (((high + 1) * size) as u64).next_multiple_of(4).min(buffer.bytes() as u64);
@@ -111,7 +117,13 @@ impl Context {
         self.gpu.pipelines.get(self.gpu, key, write)
     }
 
-    pub fn launch(&self, pipeline: &Pipeline, binds: &[Bind], params: &[u32], groups: [u32; 3]) -> Result<()> {
+    pub fn launch(
+        &self,
+        pipeline: &Pipeline,
+        binds: &[Bind],
+        params: &[u32],
+        groups: [u32; 3],
+    ) -> Result<()> {
         let dispatch = Dispatch { pipeline, binds, params, groups };
         self.recorder.lock().launch(self.gpu, self.stream, &dispatch)
     }
@@ -155,7 +167,8 @@ pub(super) struct Axes {
 
 impl Axes {
     pub fn new(shape: &[usize], inputs: &[&[isize]]) -> Axes {
-        let mut axes = Axes { shape: SmallVec::new(), strides: inputs.iter().map(|_| SmallVec::new()).collect() };
+        let mut axes =
+            Axes { shape: SmallVec::new(), strides: inputs.iter().map(|_| SmallVec::new()).collect() };
         for d in (0..shape.len()).filter(|&d| shape[d] != 1) {
             let joins = axes.shape.last().is_some()
                 && axes.strides.iter().zip(inputs).all(|(have, strides)| {
@@ -192,7 +205,8 @@ pub(super) fn positions(text: &mut String, name: &str, from: &str, rank: usize, 
     let _ = writeln!(text, "    var {name}_ = {from};");
     for d in (1..rank).rev() {
         let size = sizes + d - 1;
-        let _ = writeln!(text, "    let {name}{d} = {name}_ % p.p{size};\n    {name}_ = {name}_ / p.p{size};");
+        let _ =
+            writeln!(text, "    let {name}{d} = {name}_ % p.p{size};\n    {name}_ = {name}_ / p.p{size};");
     }
     if rank > 0 {
         let _ = writeln!(text, "    let {name}0 = {name}_;");

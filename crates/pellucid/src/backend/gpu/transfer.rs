@@ -107,7 +107,9 @@ pub(crate) fn download(from: &Buffer) -> Result<Buffer> {
     let number = gpu.submissions.submit(gpu, encoder)?;
     gpu.submissions.wait(number);
     // SAFETY: a new buffer of at least this size that nobody else has.
-    mapped(gpu, &staging, |view| unsafe { std::ptr::copy_nonoverlapping(view.as_ptr(), to.ptr(), view.len()) })?;
+    mapped(gpu, &staging, |view| unsafe {
+        std::ptr::copy_nonoverlapping(view.as_ptr(), to.ptr(), view.len())
+    })?;
     Ok(to)
 }
 

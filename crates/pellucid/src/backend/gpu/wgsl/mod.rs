@@ -182,7 +182,10 @@ impl Text {
             format!("@group(0) @binding({binding}) var<storage, read> p: Params;")
         };
         let flags = if self.flags {
-            format!("@group(0) @binding({}) var<storage, read_write> flags: array<atomic<u32>>;\n", self.inputs + 1)
+            format!(
+                "@group(0) @binding({}) var<storage, read_write> flags: array<atomic<u32>>;\n",
+                self.inputs + 1
+            )
         } else {
             String::new()
         };

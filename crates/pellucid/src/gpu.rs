@@ -1,0 +1,54 @@
+//! Graphics processors: whether there are any, and the kernels that ran on them.
+
+use std::sync::Arc;
+
+use crate::backend::gpu;
+use crate::device::{Device, DeviceType};
+use crate::error::{Error, Result};
+
+/// True if there is a graphics processor, in hardware or in software.
+///
+/// ```
+/// assert_eq!(pellucid::gpu::is_available(), pellucid::is_available(pellucid::Device::gpu()));
+/// ```
+pub fn is_available() -> bool {
+    gpu::count() > 0
+}
+
+/// A kernel as it was compiled.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct KernelSource {
+    /// Identifies the text.
+    pub hash: u64,
+    /// What it computes.
+    pub name: String,
+    /// The text.
+    pub wgsl: Arc<str>,
+}
+
+/// All kernels that a device has compiled so far.
+///
+/// # Errors
+/// [`Error::Device`] if there is no such device, or it was lost.
+pub fn kernel_sources(device: Device) -> Result<Vec<KernelSource>> {
+    let sources = opened(device)?.pipelines.sources();
+    Ok(sources.into_iter().map(|(hash, name, wgsl)| KernelSource { hash, name, wgsl }).collect())
+}
+
+/// Gives a device up, as if it had been unplugged: everything on it fails from now on, everything else goes on. There
+/// is no way back within the process.
+///
+/// # Errors
+/// [`Error::Device`] if there is no such device, or it was lost before.
+pub fn destroy(device: Device) -> Result<()> {
+    opened(device)?.destroy();
+    Ok(())
+}
+
+fn opened(device: Device) -> Result<&'static gpu::Gpu> {
+    if device.device_type() != DeviceType::Gpu {
+        return Err(Error::device("gpu", device, "is not a graphics processor"));
+    }
+    gpu::gpu(device.index())
+}
