@@ -56,8 +56,6 @@ export function draw({ context: c, width, height }: Surface, scene: Scene): void
   const { axis, places: p, t } = scene;
   axis.left = GUTTER;
   axis.width = Math.max(10, width - GUTTER);
-  c.fillStyle = colour('bg');
-  c.fillRect(0, 0, width, height);
   c.font = `12px ${getComputedStyle(document.documentElement).fontFamily}`;
   c.textBaseline = 'middle';
   ruler(c, scene, height);
