@@ -270,7 +270,11 @@ function memory(c: CanvasRenderingContext2D, { t, axis, curve, places: p }: Scen
     c.lineTo(GUTTER + axis.width, Math.round(y(value)) + 0.5);
     c.stroke();
     c.setLineDash([]);
-    c.fillText(label, GUTTER + 6, y(value) + 9);
+    const wide = c.measureText(label).width;
+    c.fillStyle = colour('bg');
+    c.fillRect(GUTTER + 2, y(value) + 2, wide + 8, 15);
+    c.fillStyle = colour(name);
+    c.fillText(label, GUTTER + 6, y(value) + 10);
   };
   line(peak, 'muted', `peak ${f.bytes(peak)}`);
   line(limit, 'bad', `limit ${f.bytes(limit)}`);
