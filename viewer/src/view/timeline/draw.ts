@@ -219,13 +219,15 @@ function arrows(c: CanvasRenderingContext2D, { t, axis, places: p, selected, lin
     const [a, ah] = place(from);
     const [b, bh] = place(to);
     const [y0, y1] = [a + ah * 0.55, b + bh * 0.4];
-    const bend = Math.max(24, Math.min(120, Math.abs(x1 - x0) / 2));
+    // Backwards in time, which clocks of two devices can make of it, needs a wider curve.
+    const bend = x1 < x0 ? 40 : Math.min(120, (x1 - x0) / 2);
+    const lift = a === b ? -Math.min(22, 4 + Math.abs(x1 - x0) / 4) : 0;
     c.strokeStyle = colour(name);
     c.fillStyle = colour(name);
     c.lineWidth = 1.5;
     c.beginPath();
     c.moveTo(x0, y0);
-    c.bezierCurveTo(x0 + bend, y0 + (a === b ? -22 : 0), x1 - bend, y1 + (a === b ? -22 : 0), x1, y1);
+    c.bezierCurveTo(x0 + bend, y0 + lift, x1 - bend, y1 + lift, x1, y1);
     c.stroke();
     c.beginPath();
     c.moveTo(x1, y1);
@@ -234,7 +236,7 @@ function arrows(c: CanvasRenderingContext2D, { t, axis, places: p, selected, lin
     c.fill();
   };
   for (const from of links.producers) arrow(from, selected, 'select');
-  for (const to of links.readers) arrow(selected, to, 'bad');
+  for (const to of links.readers) arrow(selected, to, 'accent');
   c.lineWidth = 1;
 }
 
