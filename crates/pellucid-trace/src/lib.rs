@@ -7,8 +7,11 @@
 //!
 //! The format is described in `docs/trace-format.md`.
 
+pub mod analysis;
 mod archive;
+pub mod diff;
 mod error;
+pub mod export;
 mod npy;
 mod reader;
 mod recover;

@@ -180,13 +180,9 @@ impl Worker {
 
     fn absorb(&mut self, batch: &mut Batch) {
         let file = &mut self.file;
-        if let Some(draft) = batch.draft.take() {
-            if let Ok(text) = serde_json::to_vec(&draft) {
-                // Kept from filling the file: a draft is worth little once there is a manifest.
-                if file.append(&format!("draft/{:06}.json", self.drafts), &[&text]) {
-                    self.drafts += 1;
-                }
-            }
+        let draft = batch.draft.take().and_then(|draft| serde_json::to_vec(&draft).ok());
+        if draft.is_some_and(|text| file.append(&format!("draft/{:06}.json", self.drafts), &[&text])) {
+            self.drafts += 1;
         }
         for (name, text) in batch.kernels.drain(..) {
             count(&mut self.kernels, file.append(&name, &[text.as_bytes()]));
