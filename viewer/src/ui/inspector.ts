@@ -1,0 +1,121 @@
+// The panel beside every view: what is selected, with links to all it is connected to.
+
+import { html, nothing, type TemplateResult } from 'lit-html';
+import { kindVariable } from '../colour';
+import * as f from '../format';
+import { focus, select, selection, show, type ViewName } from '../state';
+import { lazyWord, list, word } from '../trace/columns';
+import { KIND_LABELS, KINDS } from '../trace/kind';
+import { arrayType, duration, inputsOf, isResult, isUnused, opLabel, opsOfLaunch, outputsOf, readersOf, type Trace } from '../trace/model';
+
+const swatch = (kind: number) => html`<i class="swatch" .style=${`background:${kindVariable(kind)}`}></i>`;
+const row = (name: string, value: unknown) => (value === '' || value === nothing || value === null ? nothing : html`<dt>${name}</dt><dd>${value}</dd>`);
+
+function opLink(t: Trace, op: number): TemplateResult {
+  return html`<li><button class="link" @click=${() => select('op', op)}>${swatch(t.kindOfOp[op]!)}${opLabel(t, op)} <span class="muted">#${t.ops.id[op]} ${arrayType(t, op)}</span></button></li>`;
+}
+
+function opLinks(t: Trace, title: string, ops: number[]): TemplateResult | typeof nothing {
+  if (ops.length === 0) return nothing;
+  const shown = ops.slice(0, 40);
+  return html`<h3>${title} <span class="muted">${ops.length}</span></h3><ul class="links">${shown.map((op) => opLink(t, op))}</ul>
+    ${ops.length > shown.length ? html`<p class="muted">and ${f.count(ops.length - shown.length)} more</p>` : nothing}`;
+}
+
+function jump(target: ViewName, text: string, enabled: boolean): TemplateResult | typeof nothing {
+  return enabled ? html`<button class="small" @click=${() => show(target)}>${text}</button>` : nothing;
+}
+
+function pretty(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), null, 1).slice(0, 4000);
+  } catch {
+    return json.slice(0, 4000);
+  }
+}
+
+function operation(t: Trace, op: number): TemplateResult {
+  const { ops } = t;
+  const region = t.regionOfOp[op]!;
+  const marks = [
+    ops.fallback[op] ? html`<span class="badge warn">ran on the CPU instead</span>` : nothing,
+    isUnused(t, op) ? html`<span class="badge warn">result never read</span>` : nothing,
+    isResult(t, op) ? html`<span class="badge">held at the end</span>` : nothing,
+    t.launchOfOp[op]! < 0 && word(ops.name, op) !== 'input' ? html`<span class="badge">view, nothing ran</span>` : nothing,
+  ];
+  const stat = t.statOfArray.row(ops.id[op]!);
+  const bad = stat >= 0 && t.stats.nan[stat]! + t.stats.inf[stat]! > 0;
+  return html`
+    <h2>${swatch(t.kindOfOp[op]!)}${opLabel(t, op)}</h2>
+    <p class="badges">${marks}${bad ? html`<span class="badge bad">${f.count(t.stats.nan[stat]!)} NaN, ${f.count(t.stats.inf[stat]!)} Inf</span>` : nothing}</p>
+    ${word(ops.error, op) ? html`<p class="error-text">${word(ops.error, op)}</p>` : nothing}
+    <dl>
+      ${row('Operation', html`${word(ops.name, op)} <span class="muted">${KIND_LABELS[KINDS[t.kindOfOp[op]!]!]}</span>`)}
+      ${row('Array', outputsOf(t, op).map((id) => `#${id}`).join(' '))}
+      ${row('Type', arrayType(t, op))}
+      ${row('Stream', `${ops.stream[op]} · ${word(ops.device, op)}`)}
+      ${row('Call site', html`<code>${word(ops.call_site, op)}</code>`)}
+      ${row('Region', region >= 0 ? t.regions[region]!.name : '')}
+      ${row('Work', `${f.short(ops.flops[op]!)}FLOP, ${f.bytes(ops.bytes[op]!)}`)}
+    </dl>
+    <details><summary>Parameters</summary><pre>${pretty(lazyWord(ops.op, op))}</pre></details>
+    ${opLinks(t, 'Reads', inputsOf(t, op))} ${opLinks(t, 'Read by', readersOf(t, op))}`;
+}
+
+function launchPart(t: Trace, launch: number): TemplateResult {
+  const l = t.launches;
+  const time = duration(t, launch);
+  const ops = opsOfLaunch(t, launch);
+  return html`
+    <h2>${swatch(t.kindOfLaunch[launch]!)}${word(l.kernel, launch)}</h2>
+    <dl>
+      ${row('Launch', `#${l.id[launch]}`)} ${row('Duration', html`<b>${f.time(time)}</b>`)}
+      ${row('Start', f.time(l.start_ns[launch]!))} ${row('Queued', `${f.time(l.start_ns[launch]! - l.enqueue_ns[launch]!)} before the start`)}
+      ${row('Stream', `${l.stream[launch]} · ${word(l.device, launch)}`)} ${row('Grid', list(l.grid, launch).join(' × '))}
+      ${row('Moved', `${f.bytes(l.bytes[launch]!)} · ${f.rate(l.bytes[launch]!, time, 'B/s')}`)}
+      ${row('Computed', `${f.short(l.flops[launch]!)}FLOP · ${f.rate(l.flops[launch]!, time, 'FLOP/s')}`)}
+      ${row('Timed by', word(l.timed_by, launch))} ${row('Submission', String(l.submission[launch]))}
+    </dl>
+    ${ops.length > 1 ? opLinks(t, 'Fused operations', ops) : nothing}`;
+}
+
+function bufferPart(t: Trace, row_: number): TemplateResult {
+  const life = t.lives[row_]!;
+  return html`
+    <h2>Buffer ${life.buffer}</h2>
+    <dl>
+      ${row('Size', html`<b>${f.bytes(life.bytes)}</b>`)} ${row('From', `${life.before ? 'before the window' : f.time(life.start)} · ${life.event}`)}
+      ${row('Until', life.after ? 'still held at the end' : f.time(life.end))} ${row('For', f.time(life.end - life.start))}
+      ${row('Device', life.device)} ${row('Made for', life.op >= 0 ? html`<button class="link" @click=${() => select('op', life.op)}>${opLabel(t, life.op)} <span class="muted">#${t.ops.id[life.op]}</span></button>` : '')}
+      ${row('Call site', life.op >= 0 ? html`<code>${word(t.ops.call_site, life.op)}</code>` : '')}
+    </dl>`;
+}
+
+function kernelPart(t: Trace, number: number): TemplateResult {
+  const k = t.kernels[number]!;
+  return html`
+    <h2>${swatch(k.kind)}${k.name}</h2>
+    <dl>
+      ${row('Launches', f.count(k.rows.length))} ${row('Total', html`<b>${f.time(k.time)}</b>`)} ${row('Mean', f.time(k.time / k.rows.length))}
+      ${row('Bandwidth', f.rate(k.bytes, k.time, 'B/s'))} ${row('Compute', f.rate(k.flops, k.time, 'FLOP/s'))} ${row('Device', k.device)}
+    </dl>`;
+}
+
+export function inspector(t: Trace): TemplateResult {
+  const [s, at] = [selection.value, focus.value];
+  if (!s) {
+    return html`<aside class="inspector" aria-label="Selection"><p class="muted hint">Nothing is selected.<br />Click a launch, an operation, a buffer or a row; every view follows.</p></aside>`;
+  }
+  const hasTensor = at.op >= 0 && (t.tensors.has(t.ops.id[at.op]!) || t.statOfArray.row(t.ops.id[at.op]!) >= 0);
+  return html`<aside class="inspector" aria-label="Selection">
+    <div class="jumps">
+      ${jump('timeline', 'Timeline', at.launch >= 0)} ${jump('dependencies', 'Graph', at.op >= 0)} ${jump('kernels', 'Kernel', at.kernel >= 0)}
+      ${jump('memory', 'Memory', at.life >= 0)} ${jump('tensor', 'Tensor', hasTensor)}
+      <button class="small" title="Clear the selection (Esc)" @click=${() => (selection.value = null)}>✕</button>
+    </div>
+    ${s.kind === 'op' ? operation(t, s.row) : s.kind === 'launch' ? launchPart(t, s.row) : s.kind === 'buffer' ? bufferPart(t, s.row) : kernelPart(t, s.row)}
+    ${s.kind !== 'launch' && at.launch >= 0 ? launchPart(t, at.launch) : nothing}
+    ${s.kind === 'launch' && at.op >= 0 ? operation(t, at.op) : nothing}
+    ${s.kind !== 'buffer' && at.life >= 0 ? bufferPart(t, at.life) : nothing}
+  </aside>`;
+}

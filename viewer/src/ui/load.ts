@@ -1,0 +1,111 @@
+// Where traces come from: a picked or dropped file, the page itself, or the server of `pellucid view`.
+
+import { batch } from '@preact/signals-core';
+import { followLink } from '../link';
+import { busy, failure, loadTime, other, query, selection, trace, view } from '../state';
+import { TraceError } from '../trace/error';
+import { openTrace } from '../trace/open';
+
+/** Opens a file as the trace, or as the one to compare with. */
+export async function load(file: Blob, name: string, second = false, overlook = false): Promise<void> {
+  const began = performance.now();
+  failure.value = null;
+  busy.value = 'Opening';
+  try {
+    const opened = await openTrace(file, name, (text) => (busy.value = text), overlook);
+    batch(() => {
+      if (second) {
+        other.value = opened;
+        view.value = 'compare';
+      } else {
+        selection.value = null;
+        query.value = '';
+        loadTime.value = performance.now() - began;
+        trace.value = opened;
+        document.title = `${opened.manifest.program.name || name} – Pellucid`;
+        followLink();
+      }
+      busy.value = null;
+    });
+  } catch (error) {
+    const { message, hint, defects } = error instanceof TraceError ? error : new TraceError(`The trace cannot be read: ${String(error)}.`);
+    batch(() => {
+      busy.value = null;
+      failure.value = { message, hint, defects, file: name, retry: defects.length > 0 ? () => void load(file, name, second, true) : null };
+    });
+  }
+}
+
+/** Asks for a file. */
+export function pick(second = false): void {
+  const field = document.createElement('input');
+  field.type = 'file';
+  field.accept = '.pltrace,.zip';
+  field.onchange = () => {
+    const file = field.files?.[0];
+    if (file) void load(file, file.name, second);
+  };
+  field.click();
+}
+
+export function acceptDrops(): void {
+  const over = (on: boolean) => document.documentElement.classList.toggle('dropping', on);
+  window.addEventListener('dragover', (event) => {
+    event.preventDefault();
+    over(true);
+  });
+  window.addEventListener('dragleave', (event) => {
+    if (!event.relatedTarget) over(false);
+  });
+  window.addEventListener('drop', (event) => {
+    event.preventDefault();
+    over(false);
+    const files = [...(event.dataTransfer?.files ?? [])];
+    const second = view.value === 'compare' && trace.value !== null;
+    if (files[0]) void load(files[0], files[0].name, second).then(() => files[1] && load(files[1], files[1].name, true));
+  });
+}
+
+/** The trace that came with the page, if one did. */
+export async function loadGiven(): Promise<void> {
+  const embedded = document.getElementById('trace');
+  if (embedded) {
+    const text = embedded.textContent ?? '';
+    const name = embedded.dataset.name || 'trace.pltrace';
+    embedded.remove();
+    try {
+      await load(new Blob(decodeBase64(text)), name);
+    } catch {
+      failure.value = { message: 'The trace in this page is not valid base64.', hint: 'Export it again.', defects: [], file: name, retry: null };
+    }
+    return;
+  }
+  const wanted = new URLSearchParams(location.search);
+  if (!location.protocol.startsWith('http') || !wanted.has('trace')) return;
+  await fetchTrace(wanted.get('trace')!, false);
+  if (wanted.has('compare')) await fetchTrace(wanted.get('compare')!, true);
+}
+
+/** Only files beside the page are fetched, whatever the address says. */
+async function fetchTrace(wanted: string, second: boolean): Promise<void> {
+  const name = /^[\w-][\w.-]*$/.test(wanted) ? wanted : 'trace.pltrace';
+  busy.value = 'Fetching the trace';
+  try {
+    const reply = await fetch(`./${name}`, { cache: 'no-store', credentials: 'omit', redirect: 'error' });
+    if (!reply.ok) throw new Error(`the server answered ${reply.status}`);
+    await load(await reply.blob(), name, second);
+  } catch (error) {
+    batch(() => {
+      busy.value = null;
+      failure.value = { message: `The trace cannot be fetched: ${error instanceof Error ? error.message : String(error)}.`, hint: 'Is `pellucid view` still running?', defects: [], file: name, retry: null };
+    });
+  }
+}
+
+/** In pieces, so that a long text needs no second copy as one string. */
+function decodeBase64(text: string): Uint8Array<ArrayBuffer>[] {
+  const clean = /\s/.test(text) ? text.replace(/\s+/g, '') : text;
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for (let at = 0; at < clean.length; at += 4 << 20) parts.push(Uint8Array.from(atob(clean.slice(at, at + (4 << 20))), (c) => c.charCodeAt(0)));
+  return parts;
+}

@@ -1,0 +1,178 @@
+// Tensor: statistics of every array that has them, and the elements of those whose data is in the file.
+
+import { effect } from '@preact/signals-core';
+import { html, nothing, render } from 'lit-html';
+import { kindVariable, theme } from '../../colour';
+import * as f from '../../format';
+import { focus, select } from '../../state';
+import { word } from '../../trace/columns';
+import { dtypesOf, opLabel, shapesOf, type Trace } from '../../trace/model';
+import { readTensor } from '../../trace/open';
+import { Surface } from '../../ui/canvas';
+import type { View } from '../../ui/shell';
+import { DataTable } from '../../ui/table';
+import { showTip } from '../../ui/tooltip';
+import { numberFaults } from '../summary/insights';
+import { readNpy, statistics, type Statistics, type Tensor } from './npy';
+import { drawHeat, drawHistogram, type Heat, type HeatOptions } from './plots';
+
+/** Operations with statistics or data, by row. */
+function rowsOf(t: Trace): Int32Array {
+  const rows = new Set<number>();
+  for (let i = 0; i < t.stats.rows; i++) rows.add(t.arrays.row(t.stats.array[i]!));
+  for (const id of t.tensors) rows.add(t.arrays.row(id));
+  rows.delete(-1);
+  return Int32Array.from(rows).sort();
+}
+
+function table(t: Trace, faults: Set<number>): DataTable {
+  const stat = (row: number) => t.statOfArray.row(t.ops.id[row]!);
+  const number = (column: Float64Array) => ({ text: (r: number) => (stat(r) < 0 ? '' : Number.isNaN(column[stat(r)]!) ? '–' : f.real(column[stat(r)]!)), key: (r: number) => (stat(r) < 0 ? NaN : column[stat(r)]!), right: true });
+  const faulty = (column: Float64Array) => ({ ...number(column), mark: (r: number) => (stat(r) >= 0 && column[stat(r)]! > 0 ? 'bad' : '') });
+  return new DataTable('Arrays', [
+    { title: 'Array', text: (r) => `#${t.ops.id[r]}`, key: (r) => t.ops.id[r]!, right: true },
+    { title: 'Made by', text: (r) => opLabel(t, r), swatch: (r) => kindVariable(t.kindOfOp[r]!), mark: (r) => (faults.has(r) ? 'bad' : ''), width: 1.7 },
+    { title: 'Shape', text: (r) => `[${(shapesOf(t, r)[0] ?? []).join(', ')}]`, width: 1.3 },
+    { title: 'Type', text: (r) => dtypesOf(t, r)[0] ?? '', width: 1.1 },
+    { title: 'NaN', ...faulty(t.stats.nan) },
+    { title: 'Inf', ...faulty(t.stats.inf) },
+    { title: 'Min', ...number(t.stats.min), width: 1.3 },
+    { title: 'Max', ...number(t.stats.max), width: 1.3 },
+    { title: 'Mean', ...number(t.stats.mean), width: 1.4 },
+    { title: 'Zero', ...number(t.stats.zero) },
+    { title: 'Data', hint: 'Whether the elements are in the trace', text: (r) => (t.tensors.has(t.ops.id[r]!) ? 'yes' : ''), key: (r) => (t.tensors.has(t.ops.id[r]!) ? 1 : 0) },
+    { title: 'Hash', text: (r) => (stat(r) < 0 ? '' : word(t.stats.hash, stat(r))), width: 2 },
+  ], (row) => select('op', row), { sort: 0, descending: false });
+}
+
+interface Shown {
+  op: number;
+  tensor: Tensor | null;
+  stats: Statistics | null;
+  options: HeatOptions;
+  error: string;
+}
+
+export const tensor: View = {
+  panel: true,
+  open(host, t) {
+    const rows = rowsOf(t);
+    if (rows.length === 0) {
+      render(html`<p class="muted empty-row">This trace was captured in mode ${t.manifest.mode || 'timeline'}: it holds neither statistics nor data. Capture with mode stats, replay or full.</p>`, host);
+      return () => {};
+    }
+    const producers = numberFaults(t);
+    const list = table(t, new Set(producers)).set(rows, f.plural(rows.length, 'array'));
+    const right = document.createElement('div');
+    right.className = 'tensor';
+    const columns = document.createElement('div');
+    columns.className = 'columns';
+    columns.append(list.element, right);
+    host.append(columns);
+    let shown: Shown = { op: -1, tensor: null, stats: null, options: { slice: { rowAxis: -1, columnAxis: -1, index: [] }, faults: false }, error: '' };
+    let heat: Heat | null = null;
+    const box = (name: string) => {
+      const element = document.createElement('div');
+      element.className = name;
+      return element;
+    };
+    const [top, histogramBox, heatBox] = [box(''), box('surface histogram'), box('surface heat')];
+    const controls = document.createElement('div');
+    controls.className = 'sliders';
+    right.append(top, histogramBox, controls, heatBox);
+    const histogram = new Surface(histogramBox, (s) => drawHistogram(s, shown.stats), 'Histogram');
+    const map = new Surface(heatBox, (s) => {
+      if (shown.tensor && shown.stats) heat = drawHeat(s, shown.tensor, shown.stats, shown.options, theme.value === 'dark');
+    }, 'Heat map');
+    const redraw = () => {
+      histogram.draw();
+      map.draw();
+    };
+    map.canvas.onmousemove = (event) => {
+      const [x, y] = map.at(event);
+      const [row, column] = heat ? [Math.floor((y - heat.y) / heat.cell), Math.floor((x - heat.x) / heat.cell)] : [-1, -1];
+      if (!heat || !shown.tensor || row < 0 || column < 0 || row >= heat.rows || column >= heat.columns) return showTip(null, 0, 0);
+      const { slice } = shown.options;
+      const index = shown.tensor.shape.map((_, axis) => (axis === slice.rowAxis ? row : axis === slice.columnAxis ? column : (slice.index[axis] ?? 0)));
+      showTip({ title: f.real(shown.tensor.at(heat.position(row, column))), lines: [['index', `[${index.join(', ')}]`], ['exactly', String(shown.tensor.at(heat.position(row, column)))]] }, event.clientX, event.clientY);
+    };
+    map.canvas.onmouseleave = () => showTip(null, 0, 0);
+
+    const drawControls = () => {
+      const { tensor: data, options } = shown;
+      heatBox.hidden = !data || data.size === 0;
+      controls.hidden = heatBox.hidden;
+      if (!data) return;
+      const { slice } = options;
+      const change = () => {
+        drawControls();
+        map.draw();
+      };
+      const axisChoice = (name: string, key: 'rowAxis' | 'columnAxis', otherKey: 'rowAxis' | 'columnAxis') => html`<label>${name} <select @change=${(e: Event) => {
+        const axis = Number((e.target as HTMLSelectElement).value);
+        if (slice[otherKey] === axis) slice[otherKey] = slice[key];
+        slice[key] = axis;
+        change();
+      }}>${data.shape.map((size, axis) => html`<option value=${axis} ?selected=${slice[key] === axis}>axis ${axis} (${size})</option>`)}</select></label>`;
+      render(html`<h2>Elements</h2>
+        <button aria-pressed=${String(options.faults)} @click=${() => { options.faults = !options.faults; change(); }}>NaN map</button>
+        ${data.shape.length > 1 ? html`${axisChoice('down', 'rowAxis', 'columnAxis')} ${axisChoice('across', 'columnAxis', 'rowAxis')}` : nothing}
+        ${data.shape.map((size, axis) => (axis === slice.rowAxis || axis === slice.columnAxis ? nothing : html`<label>axis ${axis} <input type="range" min="0" max=${size - 1} .value=${String(slice.index[axis])} aria-label=${`Position along axis ${axis}`}
+          @input=${(e: Event) => { slice.index[axis] = Number((e.target as HTMLInputElement).value); change(); }} /> <span>${slice.index[axis]} of ${size}</span></label>`))}
+        <span class="legend"><span><i class="swatch" .style=${'background:rgb(214,0,170)'}></i>NaN</span><span><i class="swatch" .style=${'background:rgb(255,166,0)'}></i>Inf</span>${options.faults ? html`<span><i class="swatch" .style=${'background:rgb(130,140,152)'}></i>zero</span>` : nothing}</span>`, controls);
+    };
+    const drawTop = () => {
+      const { op, stats, error } = shown;
+      if (op < 0) {
+        render(html`<p class="muted">Select an array to see what is in it.${producers.length > 0 ? html` NaN or Inf first appears in <button class="link" @click=${() => select('op', producers[0]!)}>${opLabel(t, producers[0]!)} #${t.ops.id[producers[0]!]}</button>.` : nothing}</p>`, top);
+        return;
+      }
+      const row = t.statOfArray.row(t.ops.id[op]!);
+      const s = t.stats;
+      const figure = (name: string, value: string, bad = false) => html`<div class=${bad ? 'bad' : ''}><span>${name}</span>${value}</div>`;
+      const [nan, inf] = stats ? [stats.nan, stats.inf] : row >= 0 ? [s.nan[row]!, s.inf[row]!] : [NaN, NaN];
+      render(html`<h2>${opLabel(t, op)} <span class="muted">#${t.ops.id[op]} · ${dtypesOf(t, op)[0]}[${(shapesOf(t, op)[0] ?? []).join(', ')}]</span></h2>
+        ${producers.includes(op) ? html`<p class="badges"><span class="badge bad">produces NaN or Inf from finite inputs</span></p>` : nothing}
+        ${error ? html`<p class="error-text">${error}</p>` : nothing}
+        <div class="stats">
+          ${figure('min', f.real(stats?.min ?? s.min[row] ?? NaN))} ${figure('max', f.real(stats?.max ?? s.max[row] ?? NaN))} ${figure('mean', f.real(stats?.mean ?? s.mean[row] ?? NaN))}
+          ${stats ? figure('deviation', f.real(stats.deviation)) : nothing} ${figure('NaN', f.count(nan), nan > 0)} ${figure('Inf', f.count(inf), inf > 0)}
+          ${figure('zero', f.count(stats?.zero ?? s.zero[row] ?? NaN))} ${row >= 0 ? figure('hash', word(s.hash, row)) : nothing}
+        </div>`, top);
+    };
+    const load = async (op: number) => {
+      const next: Shown = { op, tensor: null, stats: null, options: { slice: { rowAxis: -1, columnAxis: -1, index: [] }, faults: false }, error: '' };
+      if (op >= 0 && t.tensors.has(t.ops.id[op]!)) {
+        try {
+          const data = readNpy(await readTensor(t, t.ops.id[op]!), dtypesOf(t, op)[0] ?? '');
+          const rank = data.shape.length;
+          next.tensor = data;
+          next.stats = statistics(data);
+          next.options.slice = { rowAxis: rank >= 2 ? rank - 2 : -1, columnAxis: rank - 1, index: data.shape.map(() => 0) };
+        } catch (error) {
+          next.error = error instanceof Error ? error.message : String(error);
+        }
+      }
+      if (focus.peek().op !== op) return;
+      shown = next;
+      drawTop();
+      drawControls();
+      redraw();
+    };
+    const stops = [
+      effect(() => {
+        theme.value;
+        redraw();
+      }),
+      effect(() => {
+        const { op } = focus.value;
+        list.mark(op);
+        void load(op);
+      }),
+    ];
+    return () => {
+      stops.forEach((stop) => stop());
+      showTip(null, 0, 0);
+    };
+  },
+};

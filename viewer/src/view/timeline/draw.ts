@@ -1,0 +1,302 @@
+// Paints the timeline: ruler, regions, host, one track per stream, arrows of the selection, memory.
+
+import { colour, kindColour } from '../../colour';
+import * as f from '../../format';
+import { word } from '../../trace/columns';
+import type { Trace } from '../../trace/model';
+import { fit, type Surface } from '../../ui/canvas';
+import type { Axis } from './axis';
+import type { Neighbours } from './links';
+import { lowerBound, type MemoryCurve, pixels } from './lod';
+
+export const GUTTER = 150;
+const RULER = 26;
+const REGION = 18;
+/** Beyond this many launches per pixel they are summed up. */
+const DENSE = 0.7;
+
+/** Where everything stands vertically. */
+export interface Places {
+  regions: { top: number; rows: number };
+  host: { top: number; height: number };
+  tracks: { top: number; height: number }[];
+  memory: { top: number; height: number };
+}
+export interface Scene {
+  t: Trace;
+  axis: Axis;
+  curve: MemoryCurve;
+  places: Places;
+  selected: number;
+  links: Neighbours;
+  hover: number;
+  /** Which launches match the search, with sums for each track. */
+  matches: { launches: Uint8Array; sums: Uint32Array[] } | null;
+  hostWaits: number[];
+  streamWaits: Map<number, number[]>;
+}
+
+export function places(t: Trace, height: number, hasHost: boolean): Places {
+  const depth = Math.min(4, t.regions.reduce((most, region) => Math.max(most, region.depth + 1), 0));
+  let top = RULER;
+  const regions = { top, rows: depth };
+  top += depth * REGION + (depth ? 6 : 0);
+  const host = { top, height: hasHost ? 24 : 0 };
+  top += host.height ? host.height + 4 : 0;
+  const least = t.memory.rows > 0 ? Math.max(70, height * 0.22) : 0;
+  const room = height - top - least - 12;
+  const size = Math.max(9, Math.min(60, room / Math.max(1, t.tracks.length) - 4));
+  const left = height - top - t.tracks.length * (size + 4) - 20;
+  const memory = least && Math.max(least, Math.min(left, height * 0.42));
+  const tracks = t.tracks.map((_, i) => ({ top: top + i * (size + 4), height: size }));
+  return { regions, host, tracks, memory: { top: height - memory, height: memory } };
+}
+
+export function draw({ context: c, width, height }: Surface, scene: Scene): void {
+  const { axis, places: p, t } = scene;
+  axis.left = GUTTER;
+  axis.width = Math.max(10, width - GUTTER);
+  c.fillStyle = colour('bg');
+  c.fillRect(0, 0, width, height);
+  c.font = `12px ${getComputedStyle(document.documentElement).fontFamily}`;
+  c.textBaseline = 'middle';
+  ruler(c, scene, height);
+  c.save();
+  c.beginPath();
+  c.rect(GUTTER, 0, width - GUTTER, height);
+  c.clip();
+  regions(c, scene);
+  if (p.host.height) waits(c, scene, scene.hostWaits, p.host.top + 3, p.host.height - 6, true);
+  t.tracks.forEach((_, i) => track(c, scene, i));
+  memory(c, scene);
+  arrows(c, scene);
+  c.restore();
+  gutter(c, scene, height);
+}
+
+function ruler(c: CanvasRenderingContext2D, { axis }: Scene, height: number): void {
+  c.fillStyle = colour('muted');
+  c.strokeStyle = colour('grid');
+  c.lineWidth = 1;
+  c.beginPath();
+  for (const { time, text } of axis.marks()) {
+    const x = Math.round(axis.x(time)) + 0.5;
+    if (x < GUTTER) continue;
+    c.moveTo(x, RULER - 6);
+    c.lineTo(x, height);
+    c.fillText(text, x + 4, RULER / 2);
+  }
+  c.stroke();
+}
+
+function regions(c: CanvasRenderingContext2D, { t, axis, places: p }: Scene): void {
+  for (const region of t.regions) {
+    if (region.depth >= p.regions.rows) continue;
+    const [x0, x1] = [Math.max(GUTTER, axis.x(region.start)), Math.min(axis.left + axis.width, axis.x(region.end))];
+    if (x1 < GUTTER || x0 > axis.left + axis.width || x1 - x0 < 1) continue;
+    const top = p.regions.top + region.depth * REGION;
+    c.fillStyle = colour('panel');
+    c.strokeStyle = colour('line');
+    c.fillRect(x0, top, x1 - x0, REGION - 2);
+    c.strokeRect(Math.round(x0) + 0.5, top + 0.5, Math.max(1, Math.round(x1 - x0) - 1), REGION - 3);
+    c.fillStyle = colour('muted');
+    c.fillText(fit(c, region.name, x1 - x0 - 10), x0 + 5, top + REGION / 2 - 1);
+  }
+}
+
+/** Times in which somebody waits, as pale bars. */
+function waits(c: CanvasRenderingContext2D, { t, axis }: Scene, rows: number[], top: number, height: number, named: boolean): void {
+  const { time_ns, duration_ns, waited_for } = t.sync;
+  let last = -1;
+  for (const row of rows) {
+    const x0 = axis.x(time_ns[row]!);
+    const x1 = axis.x(time_ns[row]! + duration_ns[row]!);
+    if (x1 < GUTTER || x0 > axis.left + axis.width || x1 <= last) continue;
+    last = Math.max(x1, x0 + 1);
+    c.fillStyle = colour('wait');
+    c.fillRect(x0, top, Math.max(1, x1 - x0), height);
+    const from = Math.max(x0, GUTTER);
+    if (named && x1 - from > 40) {
+      c.fillStyle = colour('text');
+      c.fillText(fit(c, `waits for stream ${waited_for[row]}`, x1 - from - 8), from + 4, top + height / 2);
+    }
+  }
+}
+
+function track(c: CanvasRenderingContext2D, scene: Scene, number: number): void {
+  const { t, axis, places: p, matches } = scene;
+  const data = t.tracks[number]!;
+  const { top, height } = p.tracks[number]!;
+  const strip = height > 24 ? 6 : 0;
+  const bar = height - strip - (strip ? 2 : 0);
+  c.fillStyle = colour('panel');
+  c.fillRect(GUTTER, top, axis.width, bar);
+  const from = Math.max(0, lowerBound(data.start, axis.begin) - 1);
+  const to = lowerBound(data.start, axis.end);
+  if (to - from > axis.width * DENSE) dense(c, scene, number, top, bar);
+  else {
+    let textAfter = -1;
+    for (let i = from; i < to; i++) {
+      const row = data.rows[i]!;
+      const [x0, x1] = [axis.x(data.start[i]!), axis.x(data.end[i]!)];
+      const w = Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 0.5 : 0));
+      c.globalAlpha = matches && !matches.launches[row] ? 0.16 : 1;
+      c.fillStyle = kindColour(t.kindOfLaunch[row]!);
+      c.fillRect(x0, top, w, bar);
+      const left = Math.max(x0, GUTTER, textAfter);
+      if (w > 26 && bar > 13 && x1 - left > 26) {
+        c.fillStyle = colour('on-kind');
+        c.fillText(fit(c, word(t.launches.kernel, row), x1 - left - 8), left + 4, top + Math.min(bar / 2, 14));
+        if (bar > 34 && x1 - left > 60) {
+          c.globalAlpha *= 0.8;
+          c.fillText(fit(c, f.time(data.end[i]! - data.start[i]!), x1 - left - 8), left + 4, top + 29);
+        }
+        textAfter = x1;
+      }
+      if (row === scene.hover || row === scene.selected) outline(c, x0, top, w, bar, row === scene.selected);
+    }
+    c.globalAlpha = 1;
+  }
+  if (strip) waits(c, scene, scene.streamWaits.get(data.stream) ?? [], top + bar + 2, strip - 1, false);
+  if (to - from > axis.width * DENSE && scene.selected >= 0 && t.launches.stream[scene.selected] === data.stream) {
+    const [x0, x1] = [axis.x(t.launches.start_ns[scene.selected]!), axis.x(t.launches.end_ns[scene.selected]!)];
+    outline(c, x0 - 1, top, Math.max(3, x1 - x0), bar, true);
+  }
+}
+
+function outline(c: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, strong: boolean): void {
+  c.globalAlpha = 1;
+  c.strokeStyle = colour('select');
+  c.lineWidth = strong ? 2 : 1;
+  c.strokeRect(x + 0.5, y + 0.5, Math.max(1, w - 1), h - 1);
+  c.lineWidth = 1;
+}
+
+/** Many launches per pixel: a column for each, as strong as the pixel is busy. Equal neighbours become one rectangle. */
+function dense(c: CanvasRenderingContext2D, { t, axis, matches }: Scene, number: number, top: number, height: number): void {
+  const data = t.tracks[number]!;
+  const sums = matches?.sums[number];
+  const { step } = axis;
+  let [runStart, runEnd, runKind, runAlpha] = [0, -1, -1, 0];
+  const flush = () => {
+    if (runEnd <= runStart) return;
+    c.globalAlpha = runAlpha / 16;
+    c.fillStyle = kindColour(runKind);
+    c.fillRect(runStart, top, runEnd - runStart, height);
+  };
+  pixels(data, axis.begin, axis.end, step, (time, busy, longest, from, to) => {
+    const hit = !sums || sums[to]! > sums[from]! || matches!.launches[data.rows[longest]!];
+    const kind = t.kindOfLaunch[data.rows[longest]!]!;
+    const alpha = hit ? Math.round(5 + busy * 11) : 2;
+    const x = axis.x(time);
+    if (kind === runKind && alpha === runAlpha && Math.abs(x - runEnd) < 0.01) {
+      runEnd = x + 1;
+      return;
+    }
+    flush();
+    [runStart, runEnd, runKind, runAlpha] = [x, x + 1, kind, alpha];
+  });
+  flush();
+  c.globalAlpha = 1;
+}
+
+function arrows(c: CanvasRenderingContext2D, { t, axis, places: p, selected, links }: Scene): void {
+  if (selected < 0) return;
+  const place = (launch: number): [number, number] => {
+    const i = t.tracks.findIndex((track) => track.stream === t.launches.stream[launch]);
+    const spot = p.tracks[i]!;
+    return [spot.top, spot.height];
+  };
+  const arrow = (from: number, to: number, name: string) => {
+    const [x0, x1] = [axis.x(t.launches.end_ns[from]!), axis.x(t.launches.start_ns[to]!)];
+    if (Math.max(x0, x1) < GUTTER - 200 || Math.min(x0, x1) > axis.left + axis.width + 200) return;
+    const [a, ah] = place(from);
+    const [b, bh] = place(to);
+    const [y0, y1] = [a + ah * 0.55, b + bh * 0.4];
+    const bend = Math.max(24, Math.min(120, Math.abs(x1 - x0) / 2));
+    c.strokeStyle = colour(name);
+    c.fillStyle = colour(name);
+    c.lineWidth = 1.5;
+    c.beginPath();
+    c.moveTo(x0, y0);
+    c.bezierCurveTo(x0 + bend, y0 + (a === b ? -22 : 0), x1 - bend, y1 + (a === b ? -22 : 0), x1, y1);
+    c.stroke();
+    c.beginPath();
+    c.moveTo(x1, y1);
+    c.lineTo(x1 - 7, y1 - 4);
+    c.lineTo(x1 - 7, y1 + 4);
+    c.fill();
+  };
+  for (const from of links.producers) arrow(from, selected, 'select');
+  for (const to of links.readers) arrow(selected, to, 'bad');
+  c.lineWidth = 1;
+}
+
+function memory(c: CanvasRenderingContext2D, { t, axis, curve, places: p }: Scene): void {
+  const { top, height } = p.memory;
+  if (height === 0) return;
+  const { limit, peak } = t.manifest.memory;
+  const most = Math.max(curve.peak, peak) * 1.08;
+  const y = (value: number) => top + height - 6 - (value / most) * (height - 14);
+  c.fillStyle = colour('bg');
+  c.fillRect(GUTTER, top, axis.width, height);
+  const area = (name: string, which: 0 | 1) => {
+    c.fillStyle = colour(name);
+    c.beginPath();
+    c.moveTo(GUTTER, y(0));
+    curve.pixels(axis.begin, axis.step, axis.width, (x, active, total) => {
+      const v = y(which === 0 ? active : total);
+      c.lineTo(GUTTER + x, v);
+      c.lineTo(GUTTER + x + 1, v);
+    });
+    c.lineTo(GUTTER + axis.width, y(0));
+    c.fill();
+  };
+  area('cache', 1);
+  area('active', 0);
+  const line = (value: number, name: string, label: string) => {
+    if (value <= 0 || value > most) return;
+    c.strokeStyle = colour(name);
+    c.fillStyle = colour(name);
+    c.setLineDash([4, 4]);
+    c.beginPath();
+    c.moveTo(GUTTER, Math.round(y(value)) + 0.5);
+    c.lineTo(GUTTER + axis.width, Math.round(y(value)) + 0.5);
+    c.stroke();
+    c.setLineDash([]);
+    c.fillText(label, GUTTER + 6, y(value) + 9);
+  };
+  line(peak, 'muted', `peak ${f.bytes(peak)}`);
+  line(limit, 'bad', `limit ${f.bytes(limit)}`);
+}
+
+function gutter(c: CanvasRenderingContext2D, { t, places: p }: Scene, height: number): void {
+  c.fillStyle = colour('panel');
+  c.fillRect(0, 0, GUTTER, height);
+  c.strokeStyle = colour('line');
+  c.beginPath();
+  c.moveTo(GUTTER - 0.5, 0);
+  c.lineTo(GUTTER - 0.5, height);
+  c.stroke();
+  const label = (text: string, small: string, top: number, size: number) => {
+    const both = small && size > 28;
+    c.fillStyle = colour('text');
+    c.fillText(fit(c, text, GUTTER - 20), 10, top + (both ? size / 2 - 8 : size / 2));
+    if (both) {
+      c.fillStyle = colour('muted');
+      c.fillText(fit(c, small, GUTTER - 20), 10, top + size / 2 + 8);
+    }
+  };
+  if (p.regions.rows) label('regions', '', p.regions.top, REGION);
+  if (p.host.height) label('host', '', p.host.top, p.host.height);
+  t.tracks.forEach((track, i) => label(`${track.stream} ${track.label}`, track.device, p.tracks[i]!.top, p.tracks[i]!.height));
+  if (p.memory.height) {
+    label('memory', `up to ${f.bytes(t.manifest.memory.peak)}`, p.memory.top, p.memory.height - 24);
+    [['active', 'active'], ['cache', 'cache']].forEach(([name, text], i) => {
+      c.fillStyle = colour(name!);
+      c.fillRect(10 + i * 62, p.memory.top + p.memory.height - 20, 9, 9);
+      c.fillStyle = colour('muted');
+      c.fillText(text!, 23 + i * 62, p.memory.top + p.memory.height - 15);
+    });
+  }
+}

@@ -1,0 +1,32 @@
+"""Writes the traces of the tests: python make_trace.py KIND PATH, or `all FOLDER`.
+
+Kinds: sample, changed, large, graph, and every name in traces/hostile.py.
+"""
+
+import os
+import sys
+
+from traces import hostile, large, sample
+
+KINDS = {
+    "sample": sample.write,
+    "changed": lambda path: sample.write(path, changed=True),
+    "large": large.write,
+    "graph": lambda path: large.write(path, count=100_000),
+    **hostile.KINDS,
+}
+
+
+def main():
+    kind, path = sys.argv[1:3]
+    if kind == "all":
+        os.makedirs(path, exist_ok=True)
+        for name, write in KINDS.items():
+            if name not in ("large", "graph"):
+                write(os.path.join(path, f"{name}.pltrace"))
+    else:
+        KINDS[kind](path)
+
+
+if __name__ == "__main__":
+    main()

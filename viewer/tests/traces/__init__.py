@@ -1,0 +1,1 @@
+"""Traces for the viewer's tests, written without Pellucid."""
