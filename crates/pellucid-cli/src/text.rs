@@ -163,12 +163,21 @@ mod tests {
 
     #[test]
     fn units_change_where_the_number_would_get_long() {
-        assert_eq!([0, 1023, 1024, 1536, 1 << 20, 5 << 30].map(bytes).join(" "), "0 B 1023 B 1.0 KiB 1.5 KiB 1.0 MiB 5.0 GiB");
+        assert_eq!(
+            [0, 1023, 1024, 1536, 1 << 20, 5 << 30].map(bytes).join(" "),
+            "0 B 1023 B 1.0 KiB 1.5 KiB 1.0 MiB 5.0 GiB"
+        );
         assert_eq!(bytes(u64::MAX), "16384.0 PiB");
-        assert_eq!([0, 999, 1000, 12_345, 1_500_000, -2_000_000_000].map(time).join(" "), "0 ns 999 ns 1.00 µs 12.3 µs 1.50 ms -2.00 s");
+        assert_eq!(
+            [0, 999, 1000, 12_345, 1_500_000, -2_000_000_000].map(time).join(" "),
+            "0 ns 999 ns 1.00 µs 12.3 µs 1.50 ms -2.00 s"
+        );
         assert_eq!(time(i64::MIN), "-9223372036.9 s");
         assert_eq!([0, 999, 1000, 1_234_567].map(count).join(" "), "0 999 1,000 1,234,567");
-        assert_eq!(counted(1, "launch") + &counted(2, "launch") + &counted(0, "op"), "1 launch2 launches0 ops");
+        assert_eq!(
+            counted(1, "launch") + &counted(2, "launch") + &counted(0, "op"),
+            "1 launch2 launches0 ops"
+        );
         assert_eq!([0.0, 0.5, 1e-9, -123.25, f64::NAN].map(value).join(" "), "0 0.5 1.000000e-9 -123.25 NaN");
     }
 
