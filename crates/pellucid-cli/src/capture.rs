@@ -127,7 +127,7 @@ fn report(path: &Path, status: ExitStatus, args: &Args) -> bool {
                 (Some(skip), _) => {
                     format!("the program had no more than {skip} evaluations, or does not use Pellucid")
                 }
-                _ => "the program evaluated nothing, or does not use Pellucid".to_owned(),
+                _ => "the program evaluated nothing, does not use Pellucid, or said above what stood in the way".to_owned(),
             };
             eprintln!("pellucid: no trace was written: {why}");
             false

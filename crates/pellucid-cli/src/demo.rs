@@ -62,10 +62,14 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
 fn next(trace: &Path, html: &Path, out: &mut impl Write) -> std::io::Result<()> {
     let (trace, html) = (trace.display(), html.display());
     text::heading(out, "What to do next")?;
-    writeln!(out, "  open {html} in a browser         the same with a timeline, graph, kernels and memory")?;
-    writeln!(out, "  pellucid ops {trace} --sort time   every operation, and the line that asked for it")?;
-    writeln!(out, "  pellucid replay {trace} --check    runs it again and compares every result")?;
-    writeln!(out, "  pellucid capture -- ./your-program   the same for a program of yours")
+    let steps = [
+        (format!("open {html} in a browser"), "timeline, graph, kernels and memory to look at"),
+        (format!("pellucid ops {trace} --sort time"), "every operation, and the line that asked for it"),
+        (format!("pellucid replay {trace} --check"), "runs it again and compares every result"),
+        ("pellucid capture -- ./your-program".to_owned(), "the same for a program of yours"),
+    ];
+    let width = steps.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
+    steps.iter().try_for_each(|(what, why)| writeln!(out, "  {what:<width$}   {why}"))
 }
 
 /// A name for a file that is not complete yet.

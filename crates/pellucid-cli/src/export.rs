@@ -1,7 +1,7 @@
 //! `pellucid export`: a trace for other tools.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -59,8 +59,10 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let path = args.output.clone().unwrap_or_else(|| args.file.with_extension(args.format.ending()));
-    let made = File::create_new(&path).map_err(|e| format!("{} cannot be made: {e}", path.display()));
-    let mut file = made?;
+    let mut file = File::create_new(&path).map_err(|e| match e.kind() {
+        ErrorKind::AlreadyExists => format!("{} exists already; choose another name with -o", path.display()),
+        _ => format!("{} cannot be made: {e}", path.display()),
+    })?;
     let said = write(&trace, args.format, &mut file).inspect_err(|_| {
         // Half an export is of no use; that it cannot be removed changes nothing.
         let _ = std::fs::remove_file(&path);

@@ -139,7 +139,7 @@ impl<'a> Plan<'a> {
             if !(op.launch.is_some() && !fused) {
                 self.give_up(row, &op, &mut arrays, |maker| maker != row);
             }
-            if op.inputs.is_empty() {
+            if op.inputs.is_empty() && op.launch.is_none() {
                 see(row, &op, Made::Given(&array), &arrays)?;
             } else if ends || (op.launch.is_some() && !fused) {
                 array.eval().map_err(|e| format!("op {} ({}): {e}", op.id, op.name))?;

@@ -75,7 +75,7 @@ fn totals(trace: &Trace, analysis: &Analysis, out: &mut impl Write) -> std::io::
     let counts = totals.counts;
     writeln!(
         out,
-        "{} in {}: {} of launches, {} moved, {} Gflop",
+        "{} in {}: {} of running, {} moved, {} Gflop",
         text::counted(counts.launches, "launch"),
         text::time(totals.duration_ns),
         text::span(totals.launch_ns),
