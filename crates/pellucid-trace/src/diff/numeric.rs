@@ -82,7 +82,9 @@ fn difference(a: &StatsView, b: &StatsView) -> f64 {
         (None, None) => 0.0,
         (Some(x), Some(y)) if x == y => 0.0,
         // A figure that is not finite itself makes this NaN.
-        (Some(x), Some(y)) => Some((x - y).abs() / scale).filter(|part| !part.is_nan()).unwrap_or(f64::INFINITY),
+        (Some(x), Some(y)) => {
+            Some((x - y).abs() / scale).filter(|part| !part.is_nan()).unwrap_or(f64::INFINITY)
+        }
         _ => f64::INFINITY,
     };
     values(a).into_iter().zip(values(b)).map(pair).fold(0.0, f64::max)

@@ -15,11 +15,14 @@ fn empty(shape: &[usize], dtype: Dtype) -> Array {
     ops::zeros(shape, dtype).unwrap()
 }
 
-/// Every type and shape.
+/// Every type and shape, and each of them backwards: a view whose strides lead nowhere.
 fn each(mut f: impl FnMut(&Array)) {
     for dtype in Dtype::ALL {
         for shape in SHAPES {
-            f(&empty(shape, dtype));
+            let a = empty(shape, dtype);
+            f(&a);
+            a.eval().unwrap();
+            f(&ops::flip(&a, Axes::All).unwrap());
         }
     }
 }
@@ -79,6 +82,8 @@ conformance! {
     fn sums_of_nothing_are_neutral() {
         for dtype in Dtype::ALL {
             let a = empty(&[2, 0, 3], dtype);
+            a.eval().unwrap();
+            assert_eq!(values(ops::sum(&ops::flip(&a, Axes::All).unwrap(), 1, false)), [0.0; 6], "{dtype}");
             assert_eq!(values(ops::sum(&a, 1, false)), [0.0; 6], "{dtype}");
             assert_eq!(values(ops::prod(&a, 1, false)), [1.0; 6], "{dtype}");
             assert_eq!(values(ops::all(&a, 1, false)), [1.0; 6], "{dtype}");
