@@ -1,58 +1,106 @@
-//! `pellucid demo`: ten additions on the default stream, a matrix product and a softmax on a stream each, checked and
-//! timed.
+//! `pellucid demo`: ten additions on the default stream, a matrix product and a softmax on a stream each, checked,
+//! captured and summed up.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::ValueEnum;
 use pellucid::{
-    Array, Axes, Device, Dtype, default_device, eval, memory, new_stream, ops, random, synchronize,
+    Array, Axes, Device, Dtype, capture, default_device, eval, new_stream, ops, random, synchronize,
 };
 use pellucid::{with_device, with_stream};
+use pellucid_trace::{Trace, analysis};
 
-use crate::Outcome;
+use crate::device_name::DeviceName;
+use crate::{Outcome, page, summary, text};
 
 /// The options of `pellucid demo`.
 #[derive(clap::Args)]
-#[command(after_help = "Example: pellucid demo --device cpu")]
+#[command(after_help = "Example: pellucid demo --device cpu -o /tmp/demo.pltrace")]
 pub struct Args {
     /// Where to run; without it, on the default device
     #[arg(long, value_enum)]
     device: Option<DeviceName>,
+    /// The trace; the page for the browser is written beside it
+    #[arg(short, long, value_name = "FILE", default_value = "demo.pltrace")]
+    output: PathBuf,
 }
 
-/// A device as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DeviceName {
-    Cpu,
-    Gpu,
-}
-
-impl From<DeviceName> for Device {
-    fn from(name: DeviceName) -> Device {
-        match name {
-            DeviceName::Cpu => Device::cpu(),
-            DeviceName::Gpu => Device::gpu(),
-        }
-    }
-}
-
-/// Runs the example. Exit code 1 if a result is not what it must be.
+/// Runs and captures the example. Exit code 1 if a result is not what it must be.
 pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     let device = args.device.map_or_else(default_device, Device::from);
     let name = pellucid::device_info(device)?.device_name;
+    let (trace_path, html_path) = (args.output.as_path(), args.output.with_extension("html"));
+    if trace_path == html_path {
+        return Err("the page is written to the name with .html; choose another ending for the trace".into());
+    }
+    refuse_strangers(trace_path, is_our_trace)?;
+    refuse_strangers(&html_path, is_our_page)?;
     writeln!(out, "running on {device}, {name}\n")?;
-    let right = with_device(device, || work(device, out))??;
-    let report = memory::report();
-    writeln!(
-        out,
-        "\nmemory: peak {}, {} of {} requests served without asking the system",
-        bytes(report.peak),
-        report.reuses,
-        report.requests
-    )?;
+
+    // Whoever looks at an earlier demo keeps a whole file until the new one is whole.
+    let unfinished = beside(trace_path);
+    let captured = capture::scope(&unfinished, || with_device(device, || work(device, out)));
+    let right = match captured {
+        Ok((right, _)) => right??,
+        Err(error) => return Err(error.into()),
+    };
+    std::fs::rename(&unfinished, trace_path)?;
+    let unfinished = beside(&html_path);
+    page::write(trace_path, &mut File::create(&unfinished)?)?;
+    std::fs::rename(&unfinished, &html_path)?;
+
+    writeln!(out)?;
+    let trace = Trace::open(trace_path)?;
+    summary::print(&trace, &analysis::analyse(&trace)?, 5, out)?;
+    next(trace_path, &html_path, out)?;
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn next(trace: &Path, html: &Path, out: &mut impl Write) -> std::io::Result<()> {
+    let (trace, html) = (trace.display(), html.display());
+    text::heading(out, "What to do next")?;
+    let steps = [
+        (format!("open {html} in a browser"), "timeline, graph, kernels and memory to look at"),
+        (format!("pellucid ops {trace} --sort time"), "every operation, and the line that asked for it"),
+        (format!("pellucid replay {trace} --check"), "runs it again and compares every result"),
+        ("pellucid capture -- ./your-program".to_owned(), "the same for a program of yours"),
+    ];
+    let width = steps.iter().map(|(what, _)| what.chars().count()).max().unwrap_or(0);
+    steps.iter().try_for_each(|(what, why)| writeln!(out, "  {what:<width$}   {why}"))
+}
+
+/// A name for a file that is not complete yet.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}", std::process::id()));
+    path.with_file_name(name)
+}
+
+/// Only files of an earlier demo are written over.
+fn refuse_strangers(path: &Path, is_ours: fn(&Path) -> bool) -> Result<(), Box<dyn std::error::Error>> {
+    if path.exists() && !is_ours(path) {
+        let message =
+            format!("{} exists and is not from a demo; choose another name with -o", path.display());
+        return Err(message.into());
+    }
+    Ok(())
+}
+
+fn is_our_trace(path: &Path) -> bool {
+    Trace::open(path).is_ok_and(|trace| {
+        let program = &trace.manifest().program;
+        program.args.first().is_some_and(|arg| arg == "demo") || program.name.starts_with("pellucid")
+    })
+}
+
+fn is_our_page(path: &Path) -> bool {
+    let head = &page::VIEWER.as_bytes()[..100.min(page::VIEWER.len())];
+    let mut found = vec![0; head.len()];
+    File::open(path).and_then(|mut file| file.read_exact(&mut found)).is_ok() && found == head
 }
 
 /// The work: lazy arrays on three streams that meet at the end.
@@ -112,33 +160,26 @@ fn work(device: Device, out: &mut impl Write) -> Result<bool, Box<dyn std::error
     Ok(right)
 }
 
-/// A size for people.
-fn bytes(n: u64) -> String {
-    match n {
-        0..1024 => format!("{n} B"),
-        1024..1_048_576 => format!("{:.1} KiB", n as f64 / 1024.0),
-        _ => format!("{:.1} MiB", n as f64 / 1_048_576.0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_demo_runs_and_its_results_are_right() {
-        let args = Args { device: Some(DeviceName::Cpu) };
-        let mut out = Vec::new();
-        let code = run(&args, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS), "{text}");
-        assert!(text.contains("rows of the softmax sum to 1: true"), "{text}");
-    }
-
-    #[test]
-    fn devices_are_named_in_lower_case() {
-        assert_eq!(DeviceName::from_str("gpu", false).map(Device::from), Ok(Device::gpu()));
-        assert_eq!(DeviceName::from_str("cpu", false).map(Device::from), Ok(Device::cpu()));
-        assert!(DeviceName::from_str("tpu", false).is_err());
+    fn the_demo_runs_twice_and_its_results_are_right() {
+        let folder = tempfile::tempdir().unwrap();
+        let args = Args { device: Some(DeviceName::Cpu), output: folder.path().join("demo.pltrace") };
+        for _ in 0..2 {
+            let mut out = Vec::new();
+            let code = run(&args, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS), "{text}");
+            assert!(text.contains("rows of the softmax sum to 1: true"), "{text}");
+            let names: Vec<_> =
+                std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+            assert_eq!(names.len(), 2, "{names:?}");
+        }
+        std::fs::write(&args.output, "mine").unwrap();
+        assert!(run(&args, &mut Vec::new()).unwrap_err().to_string().contains("not from a demo"));
+        assert_eq!(std::fs::read_to_string(&args.output).unwrap(), "mine");
     }
 }

@@ -1,44 +1,149 @@
-//! `pellucid info`: versions, devices and memory.
+//! `pellucid info`: versions, devices and memory, what is missing and how to get it.
 
 use std::env::consts;
 use std::io::Write;
 use std::process::ExitCode;
 
 use pellucid::{Device, DeviceType, default_device, device_count, device_info, memory};
+use serde::Serialize;
 
-use crate::Outcome;
+use crate::{Outcome, text};
+
+/// The options of `pellucid info`.
+#[derive(clap::Args)]
+#[command(after_help = "Example: pellucid info --json")]
+pub struct Args {
+    /// Print JSON for programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Info {
+    version: &'static str,
+    trace_version: u32,
+    system: String,
+    cores: usize,
+    devices: Vec<DeviceFacts>,
+    memory: MemoryFacts,
+    missing: Vec<Missing>,
+}
+
+#[derive(Serialize)]
+struct DeviceFacts {
+    device: String,
+    default: bool,
+    name: String,
+    architecture: String,
+    backend: String,
+    memory_bytes: u64,
+    features: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct MemoryFacts {
+    active: u64,
+    cache: u64,
+    peak: u64,
+    limit: u64,
+    cache_limit: u64,
+}
+
+#[derive(Serialize)]
+struct Missing {
+    what: &'static str,
+    means: &'static str,
+    get: &'static str,
+}
 
 /// Prints what this machine offers.
-pub fn run(out: &mut impl Write) -> Outcome {
-    let cores = std::thread::available_parallelism()?;
-    writeln!(out, "pellucid {}", env!("CARGO_PKG_VERSION"))?;
-    writeln!(out, "system   {} {}, {cores} cores", consts::OS, consts::ARCH)?;
+pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
+    let info = gather()?;
+    if args.json {
+        text::json(out, &info)?;
+    } else {
+        print(&info, out)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn gather() -> Result<Info, Box<dyn std::error::Error>> {
+    let mut devices = Vec::new();
     for kind in [DeviceType::Cpu, DeviceType::Gpu] {
         for index in 0..device_count(kind) {
             let device = Device::new(kind, index);
             let info = device_info(device)?;
-            let default = if device == default_device() { " (default)" } else { "" };
-            writeln!(
-                out,
-                "device   {device}{default}: {}, {}, {}",
-                info.device_name, info.architecture, info.backend
-            )?;
-            writeln!(out, "         memory {:.1} GiB", info.memory_size as f64 / (1u64 << 30) as f64)?;
-            writeln!(out, "         features {}", info.features.join(" "))?;
-        }
-        if device_count(kind) == 0 {
-            writeln!(out, "device   no {kind} was found")?;
+            devices.push(DeviceFacts {
+                device: device.to_string(),
+                default: device == default_device(),
+                name: info.device_name,
+                architecture: info.architecture,
+                backend: info.backend,
+                memory_bytes: info.memory_size,
+                features: info.features,
+            });
         }
     }
     let report = memory::report();
-    let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
-    writeln!(
-        out,
-        "memory   limit {:.1} GiB, cache limit {:.2} GiB",
-        gib(report.limit),
-        gib(report.cache_limit)
-    )?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Info {
+        version: env!("CARGO_PKG_VERSION"),
+        trace_version: pellucid_trace::schema::VERSION,
+        system: format!("{} {}", consts::OS, consts::ARCH),
+        cores: std::thread::available_parallelism()?.get(),
+        devices,
+        memory: MemoryFacts {
+            active: report.active,
+            cache: report.cache,
+            peak: report.peak,
+            limit: report.limit,
+            cache_limit: report.cache_limit,
+        },
+        missing: missing(),
+    })
+}
+
+fn missing() -> Vec<Missing> {
+    let mut missing = Vec::new();
+    if device_count(DeviceType::Gpu) == 0 {
+        let get = if cfg!(target_os = "linux") {
+            "install a Vulkan driver; on Debian and Ubuntu `apt install mesa-vulkan-drivers`, which also brings a GPU in software"
+        } else {
+            "install the driver of the GPU's maker"
+        };
+        missing.push(Missing { what: "GPU", means: "everything runs on the CPU", get });
+    }
+    if !in_path("dot") {
+        let get = "install Graphviz; on Debian and Ubuntu `apt install graphviz`";
+        missing.push(Missing { what: "dot", means: "`export --format dot` cannot be drawn here", get });
+    }
+    missing
+}
+
+fn in_path(program: &str) -> bool {
+    let name = format!("{program}{}", consts::EXE_SUFFIX);
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|p| p.join(&name).is_file()))
+}
+
+fn print(info: &Info, out: &mut impl Write) -> std::io::Result<()> {
+    writeln!(out, "pellucid {}, traces of version {}", info.version, info.trace_version)?;
+    writeln!(out, "system   {}, {} cores", info.system, info.cores)?;
+    for d in &info.devices {
+        let default = if d.default { " (default)" } else { "" };
+        writeln!(out, "device   {}{default}: {}, {}, {}", d.device, d.name, d.architecture, d.backend)?;
+        writeln!(out, "         memory {}", text::bytes(d.memory_bytes))?;
+        if !d.features.is_empty() {
+            writeln!(out, "         features {}", d.features.join(" "))?;
+        }
+    }
+    let m = &info.memory;
+    let [limit, cache_limit] = [m.limit, m.cache_limit].map(text::bytes);
+    writeln!(out, "memory   limit {limit}, at most {cache_limit} of it kept for reuse")?;
+    let [active, cache, peak] = [m.active, m.cache, m.peak].map(text::bytes);
+    writeln!(out, "         now {active} held by arrays, {cache} kept, peak {peak}")?;
+    for m in &info.missing {
+        writeln!(out, "missing  {}: {}; {}", m.what, m.means, m.get)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -48,7 +153,7 @@ mod tests {
     #[test]
     fn the_cpu_is_always_listed() {
         let mut out = Vec::new();
-        run(&mut out).unwrap();
+        run(&Args { json: false }, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("Device(cpu, 0)"), "{text}");
     }

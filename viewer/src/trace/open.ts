@@ -16,6 +16,11 @@ const MAX_TABLES = 2 * 1024 ** 3;
 const MAX_TABLE_RATIO = 400;
 /** Tables with more bytes than this are shared among workers, and operations waited for with the launches in sight. */
 const LARGE = 24 * 1024 ** 2;
+/** Milliseconds after which a silent worker hangs: a damaged table can claim a billion columns. */
+function patience(request: Request): number {
+  if (request.task === 'layout') return 120_000;
+  return 10_000 + Math.max(...request.members.map((member) => member.size)) / 2000;
+}
 const MAX_TENSOR = 512 * 1024 ** 2;
 const MAX_TEXT = 16 * 1024 ** 2;
 /** Regions stand in the manifest, and there may be many. */
@@ -26,10 +31,18 @@ export function inWorker<T>(request: Request): Promise<T> {
   return new Promise((resolve, reject) => {
     const worker = new TraceWorker();
     const end = (action: () => void) => {
+      clearTimeout(watch);
       worker.terminate();
       action();
     };
+    const giveUp = () => end(() => reject(new TraceError(`Reading ${request.task === 'table' ? `the table \`${request.name}\`` : 'the graph'} takes too long.`, 'The file is damaged, or far too large for a browser.')));
+    let watch = setTimeout(giveUp, patience(request));
     worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      if ('alive' in data) {
+        clearTimeout(watch);
+        watch = setTimeout(giveUp, patience(request));
+        return;
+      }
       end(() => ('error' in data ? reject(new TraceError(data.error.message, data.error.hint)) : resolve(data.value as T)));
     };
     worker.onerror = (event) => {

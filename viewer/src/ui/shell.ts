@@ -55,7 +55,7 @@ function page(views: Record<ViewName, View>, host: HTMLElement): TemplateResult 
   return html`
     <header class="top">
       <span class="brand" aria-label="Pellucid viewer"><i></i>Pellucid</span>
-      ${t ? html`<span class="file" title=${t.name}>${t.manifest.program.name || t.name}<span class="muted"> · ${t.name}</span></span>` : nothing}
+      ${t ? html`<span class="file" title=${t.name}>${t.manifest.program.name ? html`${t.manifest.program.name}<span class="muted"> · ${t.name}</span>` : t.name}</span>` : nothing}
       <nav role="tablist" aria-label="Views">
         ${t ? VIEWS.map((v, i) => html`<button role="tab" id=${`tab-${v}`} aria-selected=${String(v === name)} tabindex=${v === name ? 0 : -1} title=${`${TITLES[v]} (${i + 1})`} @click=${() => (view.value = v)} @keydown=${tabKey}>${TITLES[v]}</button>`) : nothing}
       </nav>

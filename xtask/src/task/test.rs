@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{check_targets, file_length, file_tests};
+use super::{check_targets, file_length, file_tests, viewer};
 use crate::need::{CLIPPY, GRAPHVIZ, RUSTFMT};
 use crate::process;
 use crate::step::{Filter, Finished, Outcome, Run, Step};
@@ -19,6 +19,7 @@ pub const STEPS: &[Step] = &[
     Step::new("doc-tests", &[], Run::Cargo(&["test", "--workspace", "--doc", "--no-fail-fast"])),
     Step::new("doc", &[], Run::Doc),
     Step::new("file-length", &[], Run::Task(file_length::run)),
+    Step::new("viewer-tests", viewer::TEST_NEEDS, Run::Task(viewer::test)),
     Step::new("check-targets", &[], Run::CiTask(check_targets::run)),
 ];
 

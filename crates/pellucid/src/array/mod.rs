@@ -68,6 +68,52 @@ impl Array {
         Ok(Array(Arc::new(Node::new(spec.shape, spec.dtype, stream, site, state))))
     }
 
+    /// A lazy array: `op` applied to `inputs`, on this thread's current stream. What a trace recorded is built again
+    /// with it; the functions of [`ops`](crate::ops) are more convenient everywhere else.
+    ///
+    /// ```
+    /// use pellucid::{Array, op::Op};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let op: Op = serde_json::from_str(r#"{"binary":"add"}"#)?;
+    /// let sum = Array::apply(op, &[Array::from([1, 2]), Array::from([10, 20])])?;
+    /// assert_eq!(sum.to_vec::<i32>()?, [11, 22]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Whatever makes the operation impossible on these inputs; see [`Op::infer`].
+    #[track_caller]
+    pub fn apply(op: Op, inputs: &[Array]) -> Result<Array> {
+        Array::from_op(op, Inputs::from(inputs))
+    }
+
+    /// An array of elements given as bytes, in row-major order and the machine's byte order; they are copied. The
+    /// inverse of [`to_bytes`](Array::to_bytes).
+    ///
+    /// ```
+    /// use pellucid::{Array, Dtype};
+    /// # fn main() -> pellucid::Result<()> {
+    /// let a = Array::from_raw(&[1, 2, 3, 4], [2, 2], Dtype::Uint8)?;
+    /// assert_eq!(a.to_bytes()?, [1, 2, 3, 4]);
+    /// assert!(Array::from_raw(&[1, 2, 3], [2, 2], Dtype::Uint8).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) if the bytes are not exactly those of the shape;
+    /// [`Error::Memory`](crate::Error::Memory) if there is no room for them.
+    #[track_caller]
+    pub fn from_raw(bytes: &[u8], shape: impl Into<Shape>, dtype: Dtype) -> Result<Array> {
+        if dtype == Dtype::Bool && bytes.iter().any(|&b| b > 1) {
+            // Every byte but 0 is true; kernels only know 0 and 1.
+            let bytes: Vec<u8> = bytes.iter().map(|&b| u8::from(b != 0)).collect();
+            return Array::from_bytes("from_raw", &bytes, shape.into(), dtype);
+        }
+        Array::from_bytes("from_raw", bytes, shape.into(), dtype)
+    }
+
     /// An array of row-major elements given as bytes; they are copied.
     #[track_caller]
     pub(crate) fn from_bytes(

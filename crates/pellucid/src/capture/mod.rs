@@ -42,6 +42,7 @@ pub(crate) use environment::on_eval;
 pub use error::CaptureError;
 pub use executor::{GraphExecutor, Session};
 pub use metal_capture::MetalCapture;
+pub use stats::{Figures, figures};
 
 use crate::error::Result;
 use crate::eval::{fusion, set_fusion};

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use pellucid_trace as trace;
 use pellucid_trace::{Mode, Writer};
 
-use super::stats::figures;
+use super::stats::look_at;
 use super::{CaptureError, Options, Summary, facts};
 use crate::array::{Array, HostView, State, Value};
 use crate::call_site::CallSite;
@@ -176,7 +176,7 @@ impl Recorder {
         // Memory that cannot be read (a lost GPU) has no figures.
         let Ok(view) = HostView::of(value, array) else { return };
         let mut bytes = Vec::with_capacity(if keep { view.bytes() } else { 0 });
-        let f = figures(&view, array.dtype(), |part| {
+        let f = look_at(&view, array.dtype(), |part| {
             if keep {
                 bytes.extend_from_slice(part);
             }

@@ -4,25 +4,51 @@ use half::{bf16, f16};
 use num_complex::Complex32;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::array::{Dtype, HostView};
+use crate::array::{Array, Dtype, HostView};
+use crate::error::Result;
 
 /// Figures over all elements; extremes and mean over the finite ones, of magnitudes for complex numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Figures {
+#[non_exhaustive]
+pub struct Figures {
+    /// Smallest finite element.
     pub min: Option<f64>,
+    /// Largest finite element.
     pub max: Option<f64>,
+    /// Mean of the finite elements.
     pub mean: Option<f64>,
+    /// Number of NaNs.
     pub nan: u64,
+    /// Number of infinite elements.
     pub inf: u64,
+    /// Number of zeros.
     pub zero: u64,
+    /// XXH3-64 of the row-major bytes.
     pub hash: u64,
+}
+
+/// The figures that a capture would note of an array, evaluated if it is not yet.
+///
+/// ```
+/// use pellucid::{Array, capture};
+/// # fn main() -> pellucid::Result<()> {
+/// let figures = capture::figures(&Array::from([1.0f32, f32::NAN, 3.0]))?;
+/// assert_eq!((figures.mean, figures.nan), (Some(2.0), 1));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// What made the evaluation impossible.
+pub fn figures(array: &Array) -> Result<Figures> {
+    Ok(look_at(&HostView::new(array)?, array.dtype(), |_| {}))
 }
 
 /// Elements looked at in one go: enough to keep the loops busy, little enough to stay in the nearest cache.
 const BLOCK: usize = 4096;
 
 /// Walks over the elements once. Also hands out their bytes in row-major order, block by block.
-pub(super) fn figures(view: &HostView, dtype: Dtype, mut each: impl FnMut(&[u8])) -> Figures {
+pub(super) fn look_at(view: &HostView, dtype: Dtype, mut each: impl FnMut(&[u8])) -> Figures {
     let mut sums = Sums::default();
     let mut hash = Xxh3::new();
     let mut look = |bytes: &[u8]| {

@@ -153,7 +153,11 @@ export const dependencies: View = {
     const pick = (node: number) => {
       if (!scene || node < 0) return select('op', -1);
       const { level, row } = scene.nodes;
-      if (level === 'operations') select('op', row[node]!);
+      if (level === 'regions') {
+        scene.selected = node;
+        reveal(node);
+        redraw();
+      } else if (level === 'operations') select('op', row[node]!);
       else if (level === 'launches') row[node]! >= 0 ? select('launch', row[node]!) : select('op', -1 - row[node]!);
     };
     const open = (node: number) => {

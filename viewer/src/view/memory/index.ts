@@ -141,8 +141,6 @@ function draw(s: Surface, t: Trace, { selected, hover, axis, curve, rows, placed
   const { context: c, width, height } = s;
   axis.left = GUTTER;
   axis.width = Math.max(10, width - GUTTER);
-  c.fillStyle = colour('bg');
-  c.fillRect(0, 0, width, height);
   c.font = '12px system-ui, sans-serif';
   c.textBaseline = 'middle';
   c.strokeStyle = colour('grid');

@@ -56,8 +56,6 @@ export function draw({ context: c, width, height }: Surface, scene: Scene): void
   const { axis, places: p, t } = scene;
   axis.left = GUTTER;
   axis.width = Math.max(10, width - GUTTER);
-  c.fillStyle = colour('bg');
-  c.fillRect(0, 0, width, height);
   c.font = `12px ${getComputedStyle(document.documentElement).fontFamily}`;
   c.textBaseline = 'middle';
   ruler(c, scene, height);
@@ -221,13 +219,15 @@ function arrows(c: CanvasRenderingContext2D, { t, axis, places: p, selected, lin
     const [a, ah] = place(from);
     const [b, bh] = place(to);
     const [y0, y1] = [a + ah * 0.55, b + bh * 0.4];
-    const bend = Math.max(24, Math.min(120, Math.abs(x1 - x0) / 2));
+    // Backwards in time, which clocks of two devices can make of it, needs a wider curve.
+    const bend = x1 < x0 ? 40 : Math.min(120, (x1 - x0) / 2);
+    const lift = a === b ? -Math.min(22, 4 + Math.abs(x1 - x0) / 4) : 0;
     c.strokeStyle = colour(name);
     c.fillStyle = colour(name);
     c.lineWidth = 1.5;
     c.beginPath();
     c.moveTo(x0, y0);
-    c.bezierCurveTo(x0 + bend, y0 + (a === b ? -22 : 0), x1 - bend, y1 + (a === b ? -22 : 0), x1, y1);
+    c.bezierCurveTo(x0 + bend, y0 + lift, x1 - bend, y1 + lift, x1, y1);
     c.stroke();
     c.beginPath();
     c.moveTo(x1, y1);
@@ -236,7 +236,7 @@ function arrows(c: CanvasRenderingContext2D, { t, axis, places: p, selected, lin
     c.fill();
   };
   for (const from of links.producers) arrow(from, selected, 'select');
-  for (const to of links.readers) arrow(selected, to, 'bad');
+  for (const to of links.readers) arrow(selected, to, 'accent');
   c.lineWidth = 1;
 }
 
@@ -272,7 +272,11 @@ function memory(c: CanvasRenderingContext2D, { t, axis, curve, places: p }: Scen
     c.lineTo(GUTTER + axis.width, Math.round(y(value)) + 0.5);
     c.stroke();
     c.setLineDash([]);
-    c.fillText(label, GUTTER + 6, y(value) + 9);
+    const wide = c.measureText(label).width;
+    c.fillStyle = colour('bg');
+    c.fillRect(GUTTER + 2, y(value) + 2, wide + 8, 15);
+    c.fillStyle = colour(name);
+    c.fillText(label, GUTTER + 6, y(value) + 10);
   };
   line(peak, 'muted', `peak ${f.bytes(peak)}`);
   line(limit, 'bad', `limit ${f.bytes(limit)}`);

@@ -1,0 +1,137 @@
+//! Each operation on two devices, fed the same inputs, so that errors do not add up.
+
+use std::io::Write;
+
+use pellucid::op::Op;
+use pellucid::{Array, Device, with_device};
+use serde::Serialize;
+
+use crate::elements::{Distance, distance, index_of};
+use crate::progress::Progress;
+use crate::rerun::{Failure, Made, Plan};
+use crate::text::{self, Side};
+
+/// What was found.
+#[derive(Default, Serialize)]
+pub struct Finding {
+    /// Why nothing was compared.
+    not_checked: Option<String>,
+    /// Operations compared.
+    compared: u64,
+    /// Those with the same bits.
+    identical: u64,
+    /// The others, worst first.
+    apart: Vec<Apart>,
+}
+
+#[derive(Serialize)]
+struct Apart {
+    op: u64,
+    name: String,
+    call_site: String,
+    dtype: String,
+    /// Index of the worst element.
+    index: Vec<usize>,
+    #[serde(flatten)]
+    distance: Distance,
+}
+
+impl Finding {
+    /// True if no operation is off by more than its type's tolerance.
+    pub fn is_good(&self) -> bool {
+        self.apart.iter().all(|a| a.distance.beyond == 0)
+    }
+
+    /// Prints it for people.
+    pub fn print(&self, limit: usize, out: &mut impl Write) -> std::io::Result<()> {
+        text::heading(out, "GPU against CPU, operation by operation")?;
+        if let Some(why) = &self.not_checked {
+            return writeln!(out, "  not compared: {why}");
+        }
+        let beyond = self.apart.iter().filter(|a| a.distance.beyond > 0).count() as u64;
+        let verdict = if beyond == 0 { text::good("none") } else { text::bad(&text::count(beyond)) };
+        writeln!(
+            out,
+            "  {} compared, {} with the same bits, {verdict} beyond tolerance",
+            text::count(self.compared),
+            text::count(self.identical)
+        )?;
+        let rows = self.apart.iter().take(limit).map(|a| {
+            vec![
+                a.op.to_string(),
+                text::short(&a.name, 20),
+                a.dtype.clone(),
+                format!("{:.1}", a.distance.ulp),
+                format!("{:.1e}", a.distance.relative),
+                text::count(a.distance.beyond),
+                format!("{:?}", a.index),
+                text::short(&a.call_site, 44),
+            ]
+        });
+        let rows: Vec<_> = rows.collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        use Side::{Left, Right};
+        let headers = [
+            ("op", Right),
+            ("name", Left),
+            ("type", Left),
+            ("ULP", Right),
+            ("relative", Right),
+            ("beyond", Right),
+            ("worst at", Left),
+            ("asked for at", Left),
+        ];
+        text::table(out, &headers, rows)
+    }
+}
+
+/// Compares the devices, if there are two.
+pub fn check(plan: &Result<Plan, String>, devices: &[Device]) -> Result<Finding, Failure> {
+    let without = |why: &str| Ok(Finding { not_checked: Some(why.to_owned()), ..Finding::default() });
+    let &[reference, other] = devices else {
+        return without("it takes a CPU and a GPU, and only one of them is here");
+    };
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(why) => return without(why),
+    };
+    let mut found = Finding::default();
+    let mut progress = Progress::new("comparing devices", plan.trace.ops()?.len());
+    plan.run(
+        reference,
+        false,
+        |_| true,
+        |_, op, made, arrays| {
+            progress.step();
+            let Made::Ran(array) = made else { return Ok(()) };
+            let inputs: Option<Vec<Array>> = op.inputs.iter().map(|id| arrays.get(*id).cloned()).collect();
+            let Some(inputs) = inputs else { return Ok(()) };
+            let value: Op = serde_json::from_str(op.op)?;
+            let again = with_device(other, || Array::apply(value, &inputs))??;
+            again.eval().map_err(|e| format!("op {} ({}) on {other}: {e}", op.id, op.name))?;
+            found.compared += 1;
+            let distance = distance(array, &again)?;
+            if distance == Distance::default() {
+                found.identical += 1;
+                return Ok(());
+            }
+            found.apart.push(Apart {
+                op: op.id,
+                name: op.name.to_owned(),
+                call_site: op.call_site.to_owned(),
+                dtype: array.dtype().to_string(),
+                index: index_of(array.shape(), distance.position),
+                distance,
+            });
+            Ok(())
+        },
+    )?;
+    found.apart.sort_by(|a, b| {
+        let worse = |a: &Apart| (a.distance.beyond > 0, a.distance.ulp);
+        let (x, y) = (worse(a), worse(b));
+        y.0.cmp(&x.0).then(y.1.total_cmp(&x.1))
+    });
+    Ok(found)
+}

@@ -1,0 +1,259 @@
+//! Which operation made the first NaN or infinity: its inputs were finite, its result is not.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use pellucid::op::{Op, Scalar};
+use pellucid::{Array, Device, capture};
+use pellucid_trace::Trace;
+use pellucid_trace::schema::OpView;
+use serde::Serialize;
+
+use crate::elements::{broadcast_position, index_of, number_at, numbers};
+use crate::rerun::{Arrays, Failure, Made, Plan, is_input};
+use crate::text;
+
+/// What was found.
+#[derive(Default, Serialize)]
+pub struct Finding {
+    /// Why nothing could be looked at.
+    not_checked: Option<String>,
+    /// Results with figures.
+    checked: u64,
+    /// Operations that made a NaN or infinity, in the order they ran.
+    makers: Vec<Maker>,
+    /// Arrays and constants that came with a NaN or infinity in them.
+    given: Vec<Given>,
+    /// Operations that passed one on.
+    passed_on: u64,
+}
+
+#[derive(Serialize)]
+struct Maker {
+    op: u64,
+    name: String,
+    call_site: String,
+    label: Option<String>,
+    nan: u64,
+    inf: u64,
+    /// Operations of the launch, if it is not known which one of them it was.
+    among: Vec<u64>,
+    element: Option<Element>,
+}
+
+/// The first element that is not finite, and what was read for it.
+#[derive(Serialize)]
+struct Element {
+    index: Vec<usize>,
+    value: String,
+    read: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Given {
+    array: u64,
+    what: String,
+    nan: u64,
+    inf: u64,
+}
+
+impl Finding {
+    /// True if no operation made one, and no array came with a NaN. An infinity that somebody put there is a mask.
+    pub fn is_good(&self) -> bool {
+        self.makers.is_empty() && self.given.iter().all(|g| g.nan == 0)
+    }
+
+    /// Prints it for people.
+    pub fn print(&self, limit: usize, out: &mut impl Write) -> std::io::Result<()> {
+        writeln!(out, "{}", console::style("NaN and infinity").bold())?;
+        if let Some(why) = &self.not_checked {
+            return writeln!(out, "  not checked: {why}");
+        }
+        for g in self.given.iter().take(limit) {
+            writeln!(
+                out,
+                "  array {} came with {} ({})",
+                g.array,
+                amount(g.nan, g.inf),
+                text::short(&g.what, 60)
+            )?;
+        }
+        for (i, m) in self.makers.iter().take(limit).enumerate() {
+            let first = if i == 0 { text::bad("first made by") } else { "also made by".to_owned() };
+            let place = text::short(&m.call_site, 60);
+            writeln!(
+                out,
+                "  {first} op {} ({}) at {place}: {}",
+                m.op,
+                text::short(&m.name, 40),
+                amount(m.nan, m.inf)
+            )?;
+            if let Some(e) = &m.element {
+                writeln!(out, "    element {:?} is {}, from {}", e.index, e.value, e.read.join(", "))?;
+            }
+            if m.among.len() > 1 {
+                writeln!(out, "    one of the operations {:?} of its launch", m.among)?;
+            }
+        }
+        if self.makers.len() > limit {
+            writeln!(out, "  … and {} more", text::count((self.makers.len() - limit) as u64))?;
+        }
+        if self.passed_on > 0 {
+            writeln!(out, "  passed on by {}", text::counted(self.passed_on, "later operation"))?;
+        }
+        if self.makers.is_empty() {
+            let checked = text::counted(self.checked, "result");
+            writeln!(out, "  {} in {checked}", text::good("none was made"))?;
+        }
+        Ok(())
+    }
+}
+
+fn amount(nan: u64, inf: u64) -> String {
+    match (nan, inf) {
+        (0, inf) => format!("{} infinite", text::count(inf)),
+        (nan, 0) => format!("{} NaN", text::count(nan)),
+        (nan, inf) => format!("{} NaN and {} infinite", text::count(nan), text::count(inf)),
+    }
+}
+
+/// Looks at the figures of all results, then runs the first launches that went wrong again to see which operation and
+/// which element it was.
+pub fn check(trace: &Trace, plan: Option<&Plan>, devices: &[Device]) -> Result<Finding, Failure> {
+    let stats: HashMap<u64, (u64, u64)> = trace.stats()?.iter().map(|s| (s.array, (s.nan, s.inf))).collect();
+    if stats.is_empty() {
+        let why = "the trace has no figures; capture it with `--mode stats` or `--mode replay`".to_owned();
+        return Ok(Finding { not_checked: Some(why), ..Finding::default() });
+    }
+    let mut found = Finding::default();
+    let mut rows_of: HashMap<u64, Vec<usize>> = HashMap::new();
+    // Whether each array holds a NaN or infinity, and the same for what a launch has read so far.
+    let mut odd: HashMap<u64, bool> = HashMap::new();
+    let mut read_odd: HashMap<u64, bool> = HashMap::new();
+    for (row, op) in trace.ops()?.iter().enumerate() {
+        let figures = stats.get(&op.id).copied();
+        let reads = op.inputs.iter().any(|input| odd.get(input).copied().unwrap_or(false));
+        if let Some(launch) = op.launch {
+            rows_of.entry(launch).or_default().push(row);
+            *read_odd.entry(launch).or_default() |= reads;
+        }
+        let is_odd = match figures {
+            Some((nan, inf)) => {
+                found.checked += 1;
+                nan + inf > 0
+            }
+            None => constant(&op).unwrap_or(reads),
+        };
+        odd.insert(op.id, is_odd);
+        let (nan, inf) = figures.unwrap_or_default();
+        if !is_odd {
+            continue;
+        }
+        if op.inputs.is_empty() {
+            let what = op.label.map_or_else(|| op.call_site.to_owned(), str::to_owned);
+            let what = if is_input(&op) { what } else { format!("{} at {what}", op.name) };
+            let inf = if figures.is_none() { 1 } else { inf };
+            found.given.push(Given { array: op.id, what, nan, inf });
+        } else if let Some(launch) = op.launch.filter(|_| figures.is_some()) {
+            if read_odd.get(&launch).copied().unwrap_or(false) {
+                found.passed_on += 1;
+            } else {
+                let among = rows_of.get(&launch).map_or(Vec::new(), Clone::clone);
+                found.makers.push(maker(&op, nan, inf, among.iter().map(|&r| r as u64).collect()));
+            }
+        }
+    }
+    // Each look costs a replay of everything before it: the first few are what people want.
+    for maker in found.makers.iter_mut().take(3) {
+        let rows: Vec<usize> = maker.among.iter().map(|&r| r as usize).collect();
+        look(trace, plan, devices, maker, &rows)?;
+    }
+    for maker in &mut found.makers {
+        let ids = maker.among.iter().filter_map(|&r| Some(trace.ops().ok()?.get(r as usize)?.id)).collect();
+        maker.among = if maker.element.is_some() { Vec::new() } else { ids };
+    }
+    Ok(found)
+}
+
+fn maker(op: &OpView, nan: u64, inf: u64, among: Vec<u64>) -> Maker {
+    Maker {
+        op: op.id,
+        name: op.name.to_owned(),
+        call_site: op.call_site.to_owned(),
+        label: op.label.map(str::to_owned),
+        nan,
+        inf,
+        among,
+        element: None,
+    }
+}
+
+/// For a constant, whether it is not finite.
+fn constant(op: &OpView) -> Option<bool> {
+    if op.launch.is_some() || !op.inputs.is_empty() || is_input(op) {
+        return None;
+    }
+    match serde_json::from_str(op.op) {
+        Ok(Op::Full { value: Scalar::Float(v), .. }) => Some(!v.is_finite()),
+        Ok(Op::Full { value: Scalar::Complex(re, im), .. }) => Some(!(re.is_finite() && im.is_finite())),
+        _ => Some(false),
+    }
+}
+
+/// Runs what a launch needs again, operation by operation, and looks for the first result that is not finite.
+fn look(
+    trace: &Trace,
+    plan: Option<&Plan>,
+    devices: &[Device],
+    maker: &mut Maker,
+    rows: &[usize],
+) -> Result<(), Failure> {
+    let (Some(plan), Some(&last)) = (plan, rows.last()) else { return Ok(()) };
+    let recorded = trace.ops()?.get(last).map_or(String::new(), |op| op.device.to_owned());
+    let device = devices.iter().find(|d| d.to_string() == recorded).or(devices.first());
+    let Some(&device) = device else { return Ok(()) };
+    let needed = plan.needed_by(last)?;
+    let mut found = false;
+    plan.run(
+        device,
+        false,
+        |row| needed[row],
+        |row, op, made, arrays| {
+            let Made::Ran(array) = made else { return Ok(()) };
+            if found || !rows.contains(&row) {
+                return Ok(());
+            }
+            let figures = capture::figures(array)?;
+            if figures.nan + figures.inf == 0 {
+                return Ok(());
+            }
+            found = true;
+            let element = element(op, array, arrays)?;
+            *maker = Maker { element, ..self::maker(op, figures.nan, figures.inf, maker.among.clone()) };
+            Ok(())
+        },
+    )
+}
+
+fn element(op: &OpView, array: &Array, arrays: &Arrays) -> Result<Option<Element>, Failure> {
+    let all = numbers(array)?;
+    let parts = all.len() / array.size().max(1);
+    let Some(position) = all.iter().position(|v| !v.is_finite()).map(|i| i / parts.max(1)) else {
+        return Ok(None);
+    };
+    let index = index_of(array.shape(), position);
+    let elementwise = serde_json::from_str::<Op>(op.op).is_ok_and(|op| op.is_elementwise());
+    let mut read = Vec::new();
+    for &id in op.inputs {
+        let Some(input) = arrays.get(id) else { continue };
+        read.push(if elementwise {
+            let at = broadcast_position(input.shape(), &index);
+            format!("{} (array {id})", text::value(number_at(input, at)?))
+        } else {
+            let f = capture::figures(input)?;
+            let figure = |v: Option<f64>| v.map_or("–".to_owned(), text::value);
+            format!("array {id} in [{}, {}]", figure(f.min), figure(f.max))
+        });
+    }
+    Ok(Some(Element { index, value: text::value(number_at(array, position)?), read }))
+}

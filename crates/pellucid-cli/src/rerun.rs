@@ -1,0 +1,260 @@
+//! Running a trace again: every recorded operation is built from its data and evaluated launch by launch, without the
+//! program it came from. Nothing of the file is believed: operations are checked by the library's own rule, results
+//! must have the recorded shape and type, and memory stays under a limit.
+
+use std::collections::HashMap;
+
+use pellucid::op::Op;
+use pellucid::{Array, Device, Dtype, Shape, memory, with_device};
+use pellucid_trace::schema::OpView;
+use pellucid_trace::{Mode, Trace};
+
+/// Why something could not run again.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// No array of a trace may have more elements, whatever its strides: work on it would not end.
+const MOST_ELEMENTS: u64 = 1 << 36;
+
+/// What is known of the rows before anything runs.
+pub struct Plan<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// Row of `ops` by the array it makes.
+    pub row_of: HashMap<u64, usize>,
+    /// For each row, the last row that reads one of its arrays.
+    last_use: Vec<usize>,
+}
+
+/// What became of one row.
+pub enum Made<'a> {
+    /// An array from before the window, or a constant.
+    Given(&'a Array),
+    /// A view, or part of a launch whose result comes later: nothing of its own ran.
+    Lazy,
+    /// The result of a launch, evaluated.
+    Ran(&'a Array),
+    /// It cannot run: what it reads is not in the file, or it failed when it was recorded.
+    Missing(String),
+}
+
+impl<'a> Plan<'a> {
+    /// Looks at all rows and at the memory they need.
+    ///
+    /// # Errors
+    /// If the trace has nothing to run again, or needs more memory than may be used.
+    pub fn new(trace: &'a Trace) -> Result<Plan<'a>, Failure> {
+        let mode = trace.manifest().mode;
+        if matches!(mode, Mode::Timeline | Mode::Stats) && trace.tensors().is_empty() {
+            return Err(format!(
+                "the trace was captured in mode {}, without the arrays that a replay needs; capture it with \
+                 `--mode replay`",
+                mode.as_str()
+            )
+            .into());
+        }
+        let table = trace.ops()?;
+        let mut row_of = HashMap::with_capacity(table.len());
+        let mut last_use: Vec<usize> = (0..table.len()).collect();
+        for (row, op) in table.iter().enumerate() {
+            for input in op.inputs {
+                if let Some(&maker) = row_of.get(input) {
+                    let maker: usize = maker;
+                    last_use[maker] = row;
+                }
+            }
+            if op.outputs.len() != 1 {
+                return Err(
+                    format!("op {} has {} results; operations have one", op.id, op.outputs.len()).into()
+                );
+            }
+            row_of.insert(op.id, row);
+            let elements = op.shapes.iter().flatten().try_fold(1u64, |n, d| n.checked_mul((*d).max(1)));
+            if elements.is_none_or(|n| n > MOST_ELEMENTS) {
+                return Err(format!("op {} ({}) makes an absurdly large array", op.id, op.name).into());
+            }
+        }
+        let plan = Plan { trace, row_of, last_use };
+        plan.check_memory()?;
+        Ok(plan)
+    }
+
+    /// Refuses before anything runs what would not fit, and makes sure of it while it runs.
+    fn check_memory(&self) -> Result<(), Failure> {
+        let limit = memory::get_memory_limit();
+        let table = self.trace.ops()?;
+        let (mut held, mut peak) = (0u64, 0u64);
+        let mut ending: HashMap<usize, u64> = HashMap::new();
+        for (row, op) in table.iter().enumerate() {
+            let bytes = if op.launch.is_some() || is_input(&op) { output_bytes(&op) } else { 0 };
+            held = held.saturating_add(bytes);
+            peak = peak.max(held);
+            *ending.entry(self.last_use[row]).or_default() += bytes;
+            held = held.saturating_sub(ending.remove(&row).unwrap_or(0));
+        }
+        if peak > limit {
+            let (need, have) = (crate::text::bytes(peak), crate::text::bytes(limit));
+            return Err(
+                format!("running the trace again needs {need} of memory; {have} may be used here").into()
+            );
+        }
+        // Over the limit an allocation is refused instead of bringing the machine down.
+        memory::set_memory_limit(limit, false);
+        Ok(())
+    }
+
+    /// Builds the rows for which `wanted` is true, in order, on `device`, and shows each to `see`, with its row. With
+    /// `fused`, what was one launch is one launch again; otherwise every operation runs by itself.
+    ///
+    /// # Errors
+    /// A damaged array, an operation that is not one, or work that fails.
+    pub fn run(
+        &self,
+        device: Device,
+        fused: bool,
+        wanted: impl Fn(usize) -> bool,
+        mut see: impl FnMut(usize, &OpView, Made, &Arrays) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut arrays = Arrays::default();
+        let table = self.trace.ops()?;
+        let mut launch_ends: HashMap<u64, usize> = HashMap::new();
+        for (row, op) in table.iter().enumerate() {
+            if let Some(launch) = op.launch {
+                launch_ends.insert(launch, row);
+            }
+        }
+        for (row, op) in table.iter().enumerate() {
+            if !wanted(row) {
+                continue;
+            }
+            let array = match self.build(device, &op, &arrays) {
+                Ok(array) => array,
+                Err(Trouble::Missing(why)) => {
+                    see(row, &op, Made::Missing(why), &arrays)?;
+                    continue;
+                }
+                Err(Trouble::Failed(error)) => return Err(error),
+            };
+            let ends = op.launch.is_some_and(|launch| launch_ends.get(&launch) == Some(&row));
+            // What only this operation reads is given up first: a value that somebody holds cannot be fused away.
+            if !(op.launch.is_some() && !fused) {
+                self.give_up(row, &op, &mut arrays, |maker| maker != row);
+            }
+            if op.inputs.is_empty() && op.launch.is_none() {
+                see(row, &op, Made::Given(&array), &arrays)?;
+            } else if ends || (op.launch.is_some() && !fused) {
+                array.eval().map_err(|e| format!("op {} ({}): {e}", op.id, op.name))?;
+                see(row, &op, Made::Ran(&array), &arrays)?;
+            } else {
+                see(row, &op, Made::Lazy, &arrays)?;
+            }
+            self.give_up(row, &op, &mut arrays, |_| true);
+            if self.last_use[row] > row {
+                arrays.0.insert(op.id, array);
+            }
+        }
+        Ok(())
+    }
+
+    fn give_up(&self, row: usize, op: &OpView, arrays: &mut Arrays, also: impl Fn(usize) -> bool) {
+        for input in op.inputs {
+            if self.row_of.get(input).is_some_and(|&maker| self.last_use[maker] == row && also(maker)) {
+                arrays.0.remove(input);
+            }
+        }
+    }
+
+    fn build(&self, device: Device, op: &OpView, arrays: &Arrays) -> Result<Array, Trouble> {
+        if let Some(error) = op.error {
+            return Err(Trouble::Missing(format!("it failed when it was recorded: {error}")));
+        }
+        let (shape, dtype) = spec(op)?;
+        if is_input(op) {
+            let data = match self.trace.tensor(op.id) {
+                Ok(data) => data,
+                Err(pellucid_trace::Error::NoMember { .. }) => {
+                    return Err(Trouble::Missing("its elements are not in the file".to_owned()));
+                }
+                Err(error) => return Err(error.into()),
+            };
+            return Ok(with_device(device, || Array::from_raw(&data.data, shape, dtype))??);
+        }
+        let value: Op = serde_json::from_str(op.op)
+            .map_err(|e| format!("op {} ({}) is not an operation of this version: {e}", op.id, op.name))?;
+        let mut inputs = Vec::with_capacity(op.inputs.len());
+        for input in op.inputs {
+            match arrays.0.get(input) {
+                Some(array) => inputs.push(array.clone()),
+                None => return Err(Trouble::Missing(format!("array {input}, which it reads, is missing"))),
+            }
+        }
+        let array = with_device(device, || Array::apply(value, &inputs))?
+            .map_err(|e| format!("op {} ({}): {e}", op.id, op.name))?;
+        if *array.shape_ref() != shape || array.dtype() != dtype {
+            return Err(format!(
+                "op {} ({}) makes {} of shape {}, but {dtype} of shape {shape} was recorded",
+                op.id,
+                op.name,
+                array.dtype(),
+                array.shape_ref()
+            )
+            .into());
+        }
+        Ok(array)
+    }
+
+    /// The rows that `row` needs, itself included.
+    pub fn needed_by(&self, row: usize) -> Result<Vec<bool>, Failure> {
+        let table = self.trace.ops()?;
+        let mut needed = vec![false; table.len()];
+        let mut open = vec![row];
+        while let Some(row) = open.pop() {
+            if std::mem::replace(&mut needed[row], true) {
+                continue;
+            }
+            if let Some(op) = table.get(row) {
+                open.extend(op.inputs.iter().filter_map(|input| self.row_of.get(input)));
+            }
+        }
+        Ok(needed)
+    }
+}
+
+/// Arrays that are still needed, by number.
+#[derive(Default)]
+pub struct Arrays(HashMap<u64, Array>);
+
+impl Arrays {
+    /// An array, if it is still there.
+    pub fn get(&self, id: u64) -> Option<&Array> {
+        self.0.get(&id)
+    }
+}
+
+enum Trouble {
+    Missing(String),
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for Trouble {
+    fn from(error: E) -> Trouble {
+        Trouble::Failed(error.into())
+    }
+}
+
+/// True for arrays that existed before the window.
+pub fn is_input(op: &OpView) -> bool {
+    op.op.starts_with("{\"input\"")
+}
+
+/// Shape and type of a row's result.
+pub fn spec(op: &OpView) -> Result<(Shape, Dtype), Failure> {
+    let shape = op.shapes.get(0).ok_or_else(|| format!("op {} has no shape", op.id))?;
+    let sizes = shape.iter().map(|&d| usize::try_from(d)).collect::<Result<Vec<usize>, _>>()?;
+    let dtype = op.dtypes.get(0).ok_or_else(|| format!("op {} has no type", op.id))?.parse()?;
+    Ok((sizes.into_iter().collect(), dtype))
+}
+
+/// Bytes of a row's result, by its shape and type.
+pub fn output_bytes(op: &OpView) -> u64 {
+    spec(op).map_or(0, |(shape, dtype)| (shape.elements() as u64).saturating_mul(dtype.size() as u64))
+}

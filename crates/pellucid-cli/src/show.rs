@@ -1,0 +1,190 @@
+//! `pellucid show`: everything about one operation.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use pellucid::Array;
+use pellucid_trace::Trace;
+use pellucid_trace::schema::{LaunchView, OpView, StatsView};
+
+use crate::rerun::{is_input, spec};
+use crate::text;
+use crate::{Outcome, open::open};
+
+/// Larger arrays are not read for printing.
+const PRINTED_BYTES: usize = 64 << 20;
+
+/// The options of `pellucid show`.
+#[derive(clap::Args)]
+#[command(after_help = "Example: pellucid show run.pltrace 42")]
+pub struct Args {
+    /// The trace
+    file: PathBuf,
+    /// The operation's number, as `pellucid ops` shows it, or the label of its result
+    op: String,
+    /// Print JSON for programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one operation.
+pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
+    let trace = open(&args.file)?;
+    let wanted: Option<u64> = args.op.parse().ok();
+    let found = trace
+        .ops()?
+        .iter()
+        .find(|op| wanted.is_some_and(|id| op.outputs.contains(&id)) || op.label == Some(args.op.as_str()));
+    let Some(op) = found else {
+        let message =
+            format!("no operation of the trace has the number or label {:?}; see `pellucid ops`", args.op);
+        return Err(message.into());
+    };
+    let launch = match op.launch {
+        Some(id) => trace.launches()?.iter().find(|l| l.id == id),
+        None => None,
+    };
+    if args.json {
+        let value = serde_json::json!({
+            "op": op.to_row(),
+            "inputs": inputs(&trace, &op)?.iter().map(OpView::to_row).collect::<Vec<_>>(),
+            "readers": readers(&trace, op.id)?,
+            "launch": launch.map(|l| l.to_row()),
+            "stats": stats(&trace, op.id)?.map(|s| s.to_row()),
+            "kernel": source(&trace, launch.as_ref())?,
+        });
+        text::json(out, &value)?;
+    } else {
+        print(&trace, &op, launch.as_ref(), out)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(
+    trace: &Trace,
+    op: &OpView,
+    launch: Option<&LaunchView>,
+    out: &mut impl Write,
+) -> Result<(), Box<dyn std::error::Error>> {
+    writeln!(out, "{} {}", console::style(format!("op {}", op.id)).bold(), described(op))?;
+    writeln!(out, "  asked for at  {}", text::short(op.call_site, 200))?;
+    if let Some(region) = trace.manifest().regions.iter().find(|r| Some(r.id) == op.region) {
+        writeln!(out, "  region        {}", text::short(&region.name, 80))?;
+    }
+    let stream = trace.manifest().streams.iter().find(|s| s.index == op.stream);
+    let label = stream.map_or(String::new(), |s| format!(" ({})", text::short(&s.label, 40)));
+    let fallback = if op.fallback { ", on the CPU because the device cannot do it" } else { "" };
+    writeln!(out, "  ran on        {}, stream {}{label}{fallback}", op.device, op.stream)?;
+    if !is_input(op) {
+        writeln!(out, "  as data       {}", text::short(op.op, 400))?;
+    }
+    if let Some(error) = op.error {
+        writeln!(out, "  {}        {}", text::bad("failed"), text::short(error, 400))?;
+    }
+    match launch {
+        Some(l) => timing(op, l, out)?,
+        None => writeln!(out, "  launch        none: nothing had to run")?,
+    }
+    writeln!(out, "  cost          {} moved, {} flop", text::bytes(op.bytes), text::count(op.flops))?;
+    let inputs = inputs(trace, op)?;
+    if !inputs.is_empty() {
+        text::heading(out, "Reads")?;
+    }
+    for input in &inputs {
+        writeln!(out, "  {} {}", input.id, described(input))?;
+        elements(trace, input, out)?;
+    }
+    text::heading(out, "Result")?;
+    elements(trace, op, out)?;
+    let readers = readers(trace, op.id)?;
+    let shown: Vec<String> = readers.iter().take(10).map(u64::to_string).collect();
+    let more = if readers.len() > 10 { " …" } else { "" };
+    let readers = if shown.is_empty() { "nothing in the window".to_owned() } else { shown.join(" ") + more };
+    writeln!(out, "  read by {readers}")?;
+    if let Some(source) = source(trace, launch)? {
+        text::heading(out, "Kernel")?;
+        source.lines().try_for_each(|line| writeln!(out, "  {}", text::short(line, 160)))?;
+    }
+    Ok(())
+}
+
+fn timing(op: &OpView, l: &LaunchView, out: &mut impl Write) -> std::io::Result<()> {
+    let took = l.end_ns.saturating_sub(l.start_ns);
+    let among = match l.ops.len() {
+        1 => String::new(),
+        n => format!(", one of {n} operations in it"),
+    };
+    writeln!(out, "  launch        {} ({}){among}", l.id, text::short(l.kernel, 60))?;
+    let seconds = took.max(1) as f64;
+    writeln!(
+        out,
+        "  time          {} by {}; {} GB/s, {} GFLOP/s",
+        text::time(took),
+        l.timed_by,
+        text::rate(l.bytes as f64 / seconds),
+        text::rate(l.flops as f64 / seconds)
+    )?;
+    writeln!(
+        out,
+        "  when          asked at {}, began at {}, ended at {}",
+        text::time(l.enqueue_ns),
+        text::time(l.start_ns),
+        text::time(l.end_ns)
+    )?;
+    if let Some(buffer) = op.buffer {
+        writeln!(out, "  buffer        {buffer}")?;
+    }
+    Ok(())
+}
+
+fn described(op: &OpView) -> String {
+    let dtype = op.dtypes.get(0).unwrap_or_default();
+    let shape = text::shape(op.shapes.get(0).unwrap_or_default());
+    let label = op.label.map_or(String::new(), |l| format!(" “{}”", text::short(l, 60)));
+    format!("{} {} {}{label}", text::short(op.name, 40), text::short(dtype, 12), text::short(&shape, 60))
+}
+
+/// Figures of an array and, if they are in the file, its elements.
+fn elements(trace: &Trace, op: &OpView, out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
+    if let Some(s) = stats(trace, op.id)? {
+        let figure = |v: Option<f64>| v.map_or("–".to_owned(), text::value);
+        let (min, max, mean) = (figure(s.min), figure(s.max), figure(s.mean));
+        let text =
+            format!("min {min}, max {max}, mean {mean}, {} zero, {} NaN, {} infinite", s.zero, s.nan, s.inf);
+        let text = if s.nan + s.inf > 0 { text::bad(&text) } else { text };
+        writeln!(out, "    {text}; hash {}", s.hash)?;
+    }
+    if trace
+        .member_sizes(&format!("tensors/{}.npy", op.id))
+        .is_none_or(|(_, size)| size > PRINTED_BYTES as u64)
+    {
+        return Ok(());
+    }
+    let (shape, dtype) = spec(op)?;
+    let array = Array::from_raw(&trace.tensor(op.id)?.data, shape, dtype)?;
+    for line in array.to_string().lines() {
+        writeln!(out, "    {line}")?;
+    }
+    Ok(())
+}
+
+fn inputs<'a>(trace: &'a Trace, op: &OpView) -> pellucid_trace::Result<Vec<OpView<'a>>> {
+    let mut inputs = Vec::new();
+    for id in op.inputs.iter().take(100) {
+        inputs.extend(trace.ops()?.iter().find(|other| other.id == *id));
+    }
+    Ok(inputs)
+}
+
+fn readers(trace: &Trace, id: u64) -> pellucid_trace::Result<Vec<u64>> {
+    Ok(trace.ops()?.iter().filter(|op| op.inputs.contains(&id)).map(|op| op.id).collect())
+}
+
+fn stats(trace: &Trace, id: u64) -> pellucid_trace::Result<Option<StatsView<'_>>> {
+    Ok(trace.stats()?.iter().find(|s| s.array == id))
+}
+
+fn source(trace: &Trace, launch: Option<&LaunchView>) -> pellucid_trace::Result<Option<String>> {
+    launch.and_then(|l| l.source).map(|member| trace.kernel(member)).transpose()
+}

@@ -1,0 +1,258 @@
+//! Captures asked for by the environment. Each test starts this very program again, in a role, with the environment
+//! that it is about.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use pellucid::capture::{GraphExecutor, MetalCapture};
+use pellucid::{Array, Device, ops};
+use pellucid_trace::Trace;
+
+/// The program in its role.
+#[test]
+#[ignore = "started by the other tests"]
+fn role() {
+    let Ok(role) = std::env::var("ROLE") else { return };
+    let device = Device::cpu();
+    match role.as_str() {
+        "evaluates" => (0..6).for_each(|_| add()),
+        "sessions" => {
+            let executor = GraphExecutor::new(device).unwrap();
+            for _ in 0..3 {
+                let session = executor.begin().unwrap();
+                add();
+                add();
+                session.finish().unwrap();
+            }
+        }
+        "captures" => {
+            let mut capture = MetalCapture::from_env(&device).expect("a capture");
+            capture.begin();
+            capture.begin();
+            add();
+            capture.end();
+            capture.end();
+            assert!(MetalCapture::from_env(&device).is_none());
+            assert!(MetalCapture::from_env(&device).is_none());
+        }
+        "asks twice" => {
+            assert!(MetalCapture::from_env(&device).is_none());
+            assert!(MetalCapture::from_env(&device).is_none());
+            add();
+        }
+        "panics" => {
+            let mut capture = MetalCapture::from_env(&device).expect("a capture");
+            capture.begin();
+            add();
+            panic!("in the middle of the work");
+        }
+        "drops" => {
+            drop(MetalCapture::from_env(&device).expect("a capture"));
+            println!("left: {}", target().exists());
+            let mut capture = MetalCapture::from_env(&device).expect("another one");
+            capture.begin();
+            add();
+        }
+        "fails first" => {
+            assert!(MetalCapture::from_env(&device).is_none());
+            assert!(MetalCapture::from_env(&device).is_none());
+            std::fs::create_dir(target().parent().unwrap()).unwrap();
+            let mut capture = MetalCapture::from_env(&device).expect("the cause is gone");
+            capture.begin();
+            add();
+            capture.end();
+        }
+        "never ends" => loop {
+            add();
+        },
+        other => panic!("no role {other}"),
+    }
+}
+
+fn add() {
+    let a = Array::from([1.0f32, 2.0]);
+    ops::add(&a, &a).unwrap().eval().unwrap();
+}
+
+fn target() -> PathBuf {
+    PathBuf::from(std::env::var_os("MLX_METAL_CAPTURE").unwrap())
+}
+
+fn program(role: &str, variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "role", "--ignored", "--nocapture"]).env("ROLE", role);
+    let ours = ["CAPTURE", "CAPTURE_MODE", "CAPTURE_SKIP", "CAPTURE_COUNT"].map(|n| format!("PELLUCID_{n}"));
+    let others = ["MLX_METAL_CAPTURE", "MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED"].map(str::to_owned);
+    ours.iter().chain(&others).for_each(|name| {
+        command.env_remove(name);
+    });
+    command.envs(variables.iter().copied());
+    command
+}
+
+fn run(role: &str, variables: &[(&str, &str)]) -> (Output, String) {
+    let output = program(role, variables).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output, said)
+}
+
+fn launches(path: &Path) -> u64 {
+    let trace = Trace::open(path).unwrap();
+    assert_eq!(trace.problems().unwrap(), (Vec::new(), 0));
+    trace.manifest().counts.launches
+}
+
+fn times(text: &str, part: &str) -> usize {
+    text.matches(part).count()
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> (PathBuf, String) {
+        let path = self.0.path().join(name);
+        let text = path.to_str().unwrap().to_owned();
+        (path, text)
+    }
+}
+
+#[test]
+fn either_gate_allows_one_capture_and_one_warning_says_why_there_is_no_second() {
+    for gate in ["MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED"] {
+        let folder = Folder::new();
+        let (path, text) = folder.path("one.pltrace");
+        let (output, said) = run("captures", &[("MLX_METAL_CAPTURE", &text), (gate, "1")]);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(launches(&path), 1);
+        assert!(!Trace::open(&path).unwrap().manifest().partial);
+        assert_eq!(times(&said, "has captured already"), 1, "{said}");
+    }
+}
+
+#[test]
+fn without_a_gate_there_is_one_warning_and_no_file() {
+    let folder = Folder::new();
+    let (path, text) = folder.path("none.pltrace");
+    for gate in [vec![], vec![("MTL_CAPTURE_ENABLED", "0")]] {
+        let mut variables = vec![("MLX_METAL_CAPTURE", text.as_str())];
+        variables.extend(gate);
+        let (output, said) = run("asks twice", &variables);
+        assert!(output.status.success(), "{said}");
+        assert!(!path.exists());
+        assert_eq!(times(&said, "set MTL_CAPTURE_ENABLED=1"), 1, "{said}");
+    }
+    let (output, said) = run("asks twice", &[("MTL_CAPTURE_ENABLED", "1")]);
+    assert!(output.status.success() && !said.contains("pellucid:"), "nothing was asked for: {said}");
+}
+
+#[test]
+fn a_panic_leaves_a_partial_file_that_opens() {
+    let folder = Folder::new();
+    let (path, text) = folder.path("panic.pltrace");
+    let (output, said) = run("panics", &[("MLX_METAL_CAPTURE", &text), ("MTL_CAPTURE_ENABLED", "1")]);
+    assert!(!output.status.success(), "{said}");
+    assert_eq!(launches(&path), 1);
+    assert!(Trace::open(&path).unwrap().manifest().partial);
+}
+
+#[test]
+fn a_capture_dropped_before_it_began_leaves_nothing_and_another_may_follow() {
+    let folder = Folder::new();
+    let (path, text) = folder.path("drop.pltrace");
+    let (output, said) = run("drops", &[("MLX_METAL_CAPTURE", &text), ("MTL_CAPTURE_ENABLED", "1")]);
+    assert!(output.status.success(), "{said}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("left: false"));
+    assert_eq!(launches(&path), 1);
+}
+
+#[test]
+fn a_start_that_failed_does_not_count() {
+    let folder = Folder::new();
+    let (path, text) = folder.path("later/one.pltrace");
+    let (output, said) = run("fails first", &[("MLX_METAL_CAPTURE", &text), ("MTL_CAPTURE_ENABLED", "1")]);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(launches(&path), 1);
+    assert_eq!(times(&said, "does not exist"), 1, "{said}");
+}
+
+#[test]
+fn a_program_that_only_evaluates_is_captured_from_outside() {
+    let folder = Folder::new();
+    let windows = [(None, None, 6), (Some("2"), None, 4), (Some("1"), Some("3"), 3), (None, Some("1"), 1)];
+    for (i, (skip, count, expected)) in windows.into_iter().enumerate() {
+        let (path, text) = folder.path(&format!("{i}.pltrace"));
+        let mut variables = vec![("PELLUCID_CAPTURE", text.as_str())];
+        variables.extend(skip.map(|n| ("PELLUCID_CAPTURE_SKIP", n)));
+        variables.extend(count.map(|n| ("PELLUCID_CAPTURE_COUNT", n)));
+        let (output, said) = run("evaluates", &variables);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(launches(&path), expected, "skip {skip:?}, count {count:?}");
+        assert!(said.contains("captured") && said.contains("to "), "{said}");
+    }
+    let (path, text) = folder.path("past.pltrace");
+    run("evaluates", &[("PELLUCID_CAPTURE", &text), ("PELLUCID_CAPTURE_SKIP", "100")]);
+    assert!(!path.exists());
+}
+
+#[test]
+fn of_a_program_with_sessions_the_first_or_the_chosen_ones_are_captured() {
+    let folder = Folder::new();
+    for (i, (skip, count, expected)) in
+        [("0", None, 2), ("2", None, 2), ("0", Some("2"), 4)].into_iter().enumerate()
+    {
+        let (path, text) = folder.path(&format!("{i}.pltrace"));
+        let mut variables = vec![("PELLUCID_CAPTURE", text.as_str()), ("PELLUCID_CAPTURE_SKIP", skip)];
+        variables.extend(count.map(|n| ("PELLUCID_CAPTURE_COUNT", n)));
+        let (output, said) = run("sessions", &variables);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(launches(&path), expected, "skip {skip}, count {count:?}");
+    }
+}
+
+#[test]
+fn the_mode_is_chosen_and_nonsense_is_said_to_be() {
+    let folder = Folder::new();
+    let (path, text) = folder.path("mode.pltrace");
+    run("evaluates", &[("PELLUCID_CAPTURE", &text), ("PELLUCID_CAPTURE_MODE", "timeline")]);
+    assert_eq!(Trace::open(&path).unwrap().manifest().mode, pellucid::capture::Mode::Timeline);
+    let (path, text) = folder.path("odd.pltrace");
+    let (output, said) = run(
+        "evaluates",
+        &[("PELLUCID_CAPTURE", &text), ("PELLUCID_CAPTURE_MODE", "loud"), ("PELLUCID_CAPTURE_SKIP", "x")],
+    );
+    assert!(output.status.success() && path.exists());
+    assert!(
+        said.contains("is not timeline, stats, replay or full") && said.contains("is not a number"),
+        "{said}"
+    );
+    let (_, said) = run("evaluates", &[("PELLUCID_CAPTURE", &text)]);
+    assert_eq!(times(&said, "exists already"), 1, "the work is done without a capture: {said}");
+}
+
+#[test]
+fn a_killed_program_leaves_a_file_that_can_be_recovered() {
+    let folder = Folder::new();
+    let (path, text) = folder.path("killed.pltrace");
+    let mut child =
+        program("never ends", &[("PELLUCID_CAPTURE", &text)]).stdout(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while std::fs::metadata(&path).map_or(0, |m| m.len()) < 100_000 {
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing is written");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(matches!(Trace::open(&path), Err(pellucid_trace::Error::CutShort { .. })));
+    let (saved, _) = folder.path("saved.pltrace");
+    let recovered = pellucid_trace::recover(&path, &saved).unwrap();
+    assert!(recovered.counts.launches > 0);
+    let trace = Trace::open(&saved).unwrap();
+    assert_eq!(trace.problems().unwrap(), (Vec::new(), 0));
+    assert!(trace.manifest().partial);
+}
