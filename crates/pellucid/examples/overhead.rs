@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use pellucid::{Array, Axes, Dtype, Result, eval, ops};
+use pellucid::{Axes, Dtype, Result, eval, ops};
 
 fn best(rounds: usize, mut f: impl FnMut() -> Result<()>) -> Result<f64> {
     let mut best = f64::MAX;

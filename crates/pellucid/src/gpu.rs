@@ -19,8 +19,6 @@ pub fn is_available() -> bool {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct KernelSource {
-    /// Identifies the text.
-    pub hash: u64,
     /// What it computes.
     pub name: String,
     /// The text.
@@ -33,7 +31,7 @@ pub struct KernelSource {
 /// [`Error::Device`] if there is no such device, or it was lost.
 pub fn kernel_sources(device: Device) -> Result<Vec<KernelSource>> {
     let sources = opened(device)?.pipelines.sources();
-    Ok(sources.into_iter().map(|(hash, name, wgsl)| KernelSource { hash, name, wgsl }).collect())
+    Ok(sources.into_iter().map(|(name, wgsl)| KernelSource { name, wgsl }).collect())
 }
 
 /// Gives a device up, as if it had been unplugged: everything on it fails from now on, everything else goes on. There

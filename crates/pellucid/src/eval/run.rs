@@ -97,7 +97,8 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
         // Observed launches are submitted and waited for one by one: that is what makes their times their own.
         let kernel = if on_device { run_gpu::wait_for_launch(batch.stream) } else { None };
         let timed_by = if on_device { "gpu submission" } else { "host clock" };
-        observer.after(launch, &Outcome { result, fallback, kernel, timed_by, started, ended: Instant::now() });
+        observer
+            .after(launch, &Outcome { result, fallback, kernel, timed_by, started, ended: Instant::now() });
     }
     *last.array.0.state.lock() = match outcome {
         Ok(made) if !made.value.buffer().is_host() => State::Enqueued(made.value, batch.clone()),

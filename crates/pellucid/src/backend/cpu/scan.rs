@@ -391,9 +391,7 @@ mod tests {
             (0..).map(|i: u32| f64::from(i.wrapping_mul(2654435761)) * 1e-7),
         );
         let sums = [1, 2, 5].map(|threads| {
-            crate::backend::cpu::parallel::with_cores(threads, || {
-                run(ScanOp::Cumsum, &x, 0, false, true).values()
-            })
+            parallel::with_cores(threads, || run(ScanOp::Cumsum, &x, 0, false, true).values())
         });
         assert_eq!(sums[0], sums[1]);
         assert_eq!(sums[0], sums[2]);

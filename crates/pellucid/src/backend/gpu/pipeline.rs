@@ -48,10 +48,7 @@ pub(crate) fn validating() -> bool {
 
 impl Pipelines {
     pub fn new() -> Pipelines {
-        Pipelines {
-            known: RwLock::new(HashMap::new()),
-            layouts: Mutex::new(HashMap::new()),
-        }
+        Pipelines { known: RwLock::new(HashMap::new()), layouts: Mutex::new(HashMap::new()) }
     }
 
     /// The kernel for a key, compiled from what `write` gives (a name and the text) if it is new.
@@ -65,6 +62,11 @@ impl Pipelines {
         let (label, text) = write();
         let made = Arc::new(self.compile(gpu, label, text)?);
         Ok(self.known.write().entry(key).or_insert(made).clone())
+    }
+
+    /// Names and texts of all kernels compiled so far.
+    pub fn sources(&self) -> Vec<(String, Arc<str>)> {
+        self.known.read().values().map(|p| (p.label.clone(), p.source.clone())).collect()
     }
 
     fn compile(&self, gpu: &Gpu, label: String, text: Text) -> Result<Pipeline> {

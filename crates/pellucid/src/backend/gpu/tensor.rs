@@ -13,7 +13,6 @@ use super::record::{Bind, Dispatch, Recorder};
 use super::transfer;
 use super::wgsl::Text;
 use crate::array::Dtype;
-use crate::backend::cpu::is_row_major;
 use crate::call_site::CallSite;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
@@ -40,10 +39,6 @@ pub(crate) struct Out<'a> {
 impl In<'_> {
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
-    }
-
-    pub fn is_contiguous(&self) -> bool {
-        is_row_major(self.shape, self.strides)
     }
 
     /// The first and the last element that is reached, counted from the buffer's start.

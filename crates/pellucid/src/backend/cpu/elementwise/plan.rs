@@ -131,6 +131,7 @@ impl Plan {
             Source::Direct { ptr, size }
         } else if layout.is_single() {
             // SAFETY: the output is not empty, so the input has an element.
+            #[allow(clippy::unnecessary_cast, reason = "necessary for all sizes but one")]
             let bits = by_size!(size, T => unsafe { *ptr.cast::<T>() } as u64);
             Source::Filled { bits, size, buffer }
         } else {

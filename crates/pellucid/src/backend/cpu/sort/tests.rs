@@ -121,8 +121,7 @@ fn complex_numbers_sort_by_real_then_imaginary_part_with_nan_last() {
 #[test]
 fn the_result_does_not_depend_on_the_number_of_threads() {
     let x = Tensor::new(Dtype::Float32, &[150_000], noise(150_000).map(|v| (v / 1e6).round()));
-    let orders =
-        [1, 2, 5].map(|threads| crate::backend::cpu::parallel::with_cores(threads, || order(&x, 0).values()));
+    let orders = [1, 2, 5].map(|threads| parallel::with_cores(threads, || order(&x, 0).values()));
     assert_eq!(orders[0], orders[1]);
     assert_eq!(orders[0], orders[2]);
 }
