@@ -15,6 +15,18 @@ pub fn is_available() -> bool {
     gpu::count() > 0
 }
 
+pub use crate::backend::gpu::ValidationReport;
+
+/// What `PELLUCID_VALIDATE=1` has found so far: with it, shaders are compiled with bounds checks, and every launch runs
+/// on the CPU as well and is compared. Without it, nothing.
+///
+/// ```
+/// assert_eq!(pellucid::gpu::validation_report().mismatches, 0);
+/// ```
+pub fn validation_report() -> ValidationReport {
+    gpu::report()
+}
+
 /// A kernel as it was compiled.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

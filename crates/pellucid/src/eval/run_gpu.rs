@@ -37,7 +37,9 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
     drop(buffers);
     let check = check(step, &values, op);
     let checks = gpu::gathered(values.iter(), check.clone());
-    let reused = takes_over(&context, step, &values, out);
+    // Nothing is overwritten while results are compared with the CPU's.
+    let validating = gpu::validating();
+    let reused = if validating { None } else { takes_over(&context, step, &values, out) };
     let buffers: SmallVec<[Buffer; 4]> =
         values.iter().map(|v| v.gpu(gpu.id.index())).collect::<Result<_>>()?;
     let target = match reused {
@@ -46,7 +48,11 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
     };
     let output = Out { buffer: &target, ..output };
     gpu::run(&context, op, program, &views(step, &values, &strides, &buffers), &output, check)?;
-    Ok(Made { value: Value::whole(target).checked(checks), ran: true, reused, fallback: false })
+    let value = Value::whole(target).checked(checks);
+    if validating && let Ok(expected) = run::execute(step, values.clone()) {
+        gpu::compare(op.name(), out, &value, &expected.value)?;
+    }
+    Ok(Made { value, ran: true, reused, fallback: false })
 }
 
 /// Runs a step on the CPU, because the GPU cannot. What it reads must be known to be good.

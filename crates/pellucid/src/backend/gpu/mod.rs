@@ -21,11 +21,15 @@ mod step;
 mod submit;
 mod tensor;
 mod transfer;
+mod validate;
 mod wgsl;
 
 pub(crate) use check::{Check, Checks, gathered};
 pub(crate) use device::{Gpu, count, gpu, has_hardware, info};
+pub(crate) use pipeline::validating;
 pub(crate) use record::recorder;
 pub(crate) use step::{can_fuse, copies, copy, most_inputs, run, supports};
 pub(crate) use tensor::{Context, In, Out};
 pub(crate) use transfer::{allocate, download, mirror, upload};
+pub use validate::ValidationReport;
+pub(crate) use validate::{compare, report};

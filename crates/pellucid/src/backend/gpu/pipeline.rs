@@ -28,7 +28,7 @@ pub(crate) struct Pipeline {
     pub flags: bool,
     /// Parameters come as immediates, not from a buffer.
     pub immediates: bool,
-    /// Parameter words.
+    /// Parameter words, with a zero at the end that is not the caller's.
     pub params: usize,
     /// Its text.
     pub source: Arc<str>,
@@ -70,7 +70,7 @@ impl Pipelines {
     }
 
     fn compile(&self, gpu: &Gpu, label: String, text: Text) -> Result<Pipeline> {
-        let (buffers, params, shared, flags) = (text.inputs + 1, text.params.max(1), text.shared, text.flags);
+        let (buffers, params, shared, flags) = (text.inputs + 1, text.params + 1, text.shared, text.flags);
         let most = if gpu.has(wgpu::Features::IMMEDIATES) { gpu.limits.max_immediate_size } else { 0 };
         let immediates = params * 4 <= most as usize;
         let source = text.finish(immediates);

@@ -104,9 +104,9 @@ impl Recorder {
     pub fn launch(&mut self, gpu: &'static Gpu, stream: Stream, dispatch: &Dispatch) -> Result<()> {
         let pipeline = dispatch.pipeline;
         debug_assert_eq!(dispatch.binds.len() as u32, pipeline.buffers);
-        debug_assert_eq!(dispatch.params.len(), pipeline.params);
+        debug_assert_eq!(dispatch.params.len() + 1, pipeline.params);
         let mut words: SmallVec<[u8; 128]> = SmallVec::new();
-        words.extend(dispatch.params.iter().flat_map(|p| p.to_le_bytes()));
+        words.extend(dispatch.params.iter().chain(&[0]).flat_map(|p| p.to_le_bytes()));
         let slot = if pipeline.immediates { None } else { Some(self.slot(gpu, &words)?) };
         let mut entries: SmallVec<[wgpu::BindGroupEntry; 8]> = SmallVec::new();
         for (binding, bind) in dispatch.binds.iter().enumerate() {

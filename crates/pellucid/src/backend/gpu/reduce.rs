@@ -68,11 +68,16 @@ impl Combine {
         }
     }
 
-    /// WGSL functions `identity_` and `combine_` for an accumulator.
-    pub fn functions(self, acc: Dtype) -> String {
+    /// WGSL functions `identity_` and `combine_` for an accumulator of elements of type `of`.
+    pub fn functions(self, acc: Dtype, of: Dtype) -> String {
         let ty = wgsl::scalar(acc);
         let complex = acc == Dtype::Complex64;
-        let (lowest, highest) = match acc {
+        let (lowest, highest) = match if of.size() < 4 && !of.is_inexact() { of } else { acc } {
+            Dtype::Int8 => ("-128", "127"),
+            Dtype::Int16 => ("-32768", "32767"),
+            Dtype::Bool => ("0u", "1u"),
+            Dtype::Uint8 => ("0u", "255u"),
+            Dtype::Uint16 => ("0u", "65535u"),
             Dtype::Float32 => ("-inf_()", "inf_()"),
             Dtype::Complex64 => ("vec2<f32>(-inf_(), -inf_())", "vec2<f32>(inf_(), inf_())"),
             Dtype::Int32 => ("(-2147483647 - 1)", "2147483647"),
@@ -86,9 +91,15 @@ impl Combine {
             Combine::Prod if complex => ("vec2<f32>(1.0, 0.0)".to_owned(), "cmul_(a, b)".to_owned()),
             Combine::Prod => (format!("{ty}(1)"), "a * b".to_owned()),
             Combine::Max if complex => (lowest.to_owned(), "cmax_(a, b)".to_owned()),
-            Combine::Max => (lowest.to_owned(), if float { "max_(a, b)" } else { "max(a, b)" }.to_owned()),
+            Combine::Max => (
+                lowest.to_owned(),
+                if float { "select(a, b, isnan_(b) || a < b)" } else { "max(a, b)" }.to_owned(),
+            ),
             Combine::Min if complex => (highest.to_owned(), "cmin_(a, b)".to_owned()),
-            Combine::Min => (highest.to_owned(), if float { "min_(a, b)" } else { "min(a, b)" }.to_owned()),
+            Combine::Min => (
+                highest.to_owned(),
+                if float { "select(a, b, isnan_(b) || b < a)" } else { "min(a, b)" }.to_owned(),
+            ),
             Combine::All => ("1u".to_owned(), "a & b".to_owned()),
             Combine::Any => ("0u".to_owned(), "a | b".to_owned()),
             Combine::ExpSum => ("vec2<f32>(-inf_(), 0.0)".to_owned(), "expsum_(a, b)".to_owned()),
@@ -322,7 +333,7 @@ fn text(combine: Combine, acc: Dtype, source: &Source, rows: bool, shared: bool)
     let (kept_sizes, kept_strides) = take_axes(&mut text, kept);
     let (reduced_sizes, reduced_strides) = take_axes(&mut text, reduced);
     let ty = wgsl::scalar(acc);
-    let mut body = combine.functions(acc);
+    let mut body = combine.functions(acc, source.dtype);
     let lifted = if source.partial { "v".to_owned() } else { combine.lift(source.dtype, acc, "v") };
     let _ = writeln!(body, "fn at_(base: u32, j: u32) -> {ty} {{");
     positions(&mut body, "r", "j", reduced, reduced_sizes);

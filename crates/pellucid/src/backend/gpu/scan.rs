@@ -105,7 +105,7 @@ fn text(scan: &Scan, acc: Dtype, source: &Source, many: bool, shared: bool) -> T
     let ty = wgsl::scalar(acc);
     let lifted = combine.lift(source.dtype, acc, "v");
     let place = if scan.reverse { "(p.p1 - 1u - j)" } else { "j" };
-    let mut body = combine.functions(acc);
+    let mut body = combine.functions(acc, source.dtype);
     let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
     positions(&mut body, "c", "o", kept, sizes);
     let _ = writeln!(body, "    return {};\n}}", position_sum("p.p3", "c", kept, strides));

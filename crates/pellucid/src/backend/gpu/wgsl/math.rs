@@ -37,6 +37,8 @@ fn calls(text: &str, name: &str) -> bool {
 
 /// Name and source. Infinities and NaN go through a variable, because WGSL refuses them as constants.
 const HELPERS: &[(&str, &str)] = &[
+    // Drivers reorder sums and join constants, which undoes what was split to keep digits: hide a result from them.
+    ("keep_", "fn keep_(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ p.zero); }\n"),
     ("inf_", "fn inf_() -> f32 { var b = 0x7f800000u; return bitcast<f32>(b); }\n"),
     ("nan_", "fn nan_() -> f32 { var b = 0x7fc00000u; return bitcast<f32>(b); }\n"),
     ("isnan_", "fn isnan_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }\n"),
@@ -122,7 +124,7 @@ const HELPERS: &[(&str, &str)] = &[
         "struct Reduced_ { e: f32, n: i32 }
 fn expr_(x: f32) -> Reduced_ {
     let nf = round(x * 1.4426950408889634);
-    var r = fma(nf, -0.693359375, x);
+    var r = keep_(fma(nf, -0.693359375, x));
     r = fma(nf, 2.1219444005469058e-4, r);
     var q = fma(r, 1.395047293e-03, 8.368884213e-03);
     q = fma(r, q, 4.166620597e-02);
@@ -207,7 +209,7 @@ fn log_parts_(x: f32) -> Parts_ {
     if (!(x > 0.0) || isinf_(x)) { return log_(x); }
     let s = log_parts_(x);
     let z = s.f * s.f;
-    let r = s.f + fma(-0.5, z, s.f * z * log_poly_(s.f));
+    let r = keep_(s.f + fma(-0.5, z, s.f * z * log_poly_(s.f)));
     return fma(s.e, 0.30078125, fma(s.e, 2.4874569584e-4, r * 0.4342944819032518));
 }\n",
     ),
@@ -215,7 +217,7 @@ fn log_parts_(x: f32) -> Parts_ {
         "log1p_",
         "fn log1p_(x: f32) -> f32 {
     if (isnan_(x) || x == 0.0 || x >= 16777216.0) { return log_(1.0 + x) + select(0.0, x, x == 0.0); }
-    let u = 1.0 + x;
+    let u = keep_(1.0 + x);
     if (u == 1.0) { return x; }
     if (u <= 0.0) { return log_(u); }
     return log_(u) + (x - (u - 1.0)) / u;
@@ -282,7 +284,7 @@ fn log_parts_(x: f32) -> Parts_ {
         "fn erfinv_(x: f32) -> f32 {
     if (abs(x) == 1.0) { return copysign_(inf_(), x); }
     if (!(abs(x) < 1.0)) { return nan_(); }
-    var w = -log1p_(-x * x);
+    var w = -log_(keep_(1.0 - x) * keep_(1.0 + x));
     var p: f32;
     if (w < 5.0) {
         w = w - 2.5;
@@ -367,9 +369,9 @@ fn huge_angle_(x: f32) -> Angle_ {
 fn angle_(x: f32) -> Angle_ {
     if (!(abs(x) < 32768.0)) { return huge_angle_(x); }
     let n = round(x * 0.6366197723675814);
-    var r = fma(n, -1.5703125, x);
-    r = fma(n, -4.837512969970703e-4, r);
-    r = fma(n, -7.549773389749e-8, r);
+    var r = keep_(fma(n, -1.5703125, x));
+    r = keep_(fma(n, -4.837512969970703e-4, r));
+    r = keep_(fma(n, -7.549773389749e-8, r));
     r = fma(n, -5.126688e-12, r);
     return Angle_(r, i32(n));
 }\n",
@@ -581,15 +583,15 @@ fn angle_(x: f32) -> Angle_ {
             let s = log_parts_(m);
             let z = s.f * s.f;
             let tail = fma(-0.5, z, s.f * z * log_poly_(s.f));
-            let l = s.f + tail;
+            let l = keep_(s.f + tail);
             let lost = tail - (l - s.f);
             let k = b * s.e;
             let n = round(k);
             let rest = fma(b, s.e, -n);
-            let p = b * l;
-            let error = fma(b, l, -p) + b * lost;
-            let t = fma(rest, 0.693359375, p);
-            let back = fma(rest, 0.693359375, p - t) + fma(rest, -2.1219444005469058e-4, error);
+            let g0 = keep_(b * l);
+            let error = fma(b, l, -g0) + b * lost;
+            let t = keep_(fma(rest, 0.693359375, g0));
+            let back = fma(rest, 0.693359375, g0 - t) + fma(rest, -2.1219444005469058e-4, error);
             let y = expr_(clamp(t, -250.0, 250.0));
             let e = (1.0 + y.e) * (1.0 + back);
             let total = clamp(n + f32(y.n), -300.0, 300.0);

@@ -173,7 +173,9 @@ impl Text {
 
     /// The whole text. Parameters come as immediates, or from the buffer bound last.
     pub fn finish(self, immediates: bool) -> String {
-        let fields: Vec<String> = (0..self.params.max(1)).map(|i| format!("p{i}: u32")).collect();
+        let mut fields: Vec<String> = (0..self.params).map(|i| format!("p{i}: u32")).collect();
+        // A zero that the driver's compiler cannot know: see `keep_`.
+        fields.push("zero: u32".to_owned());
         let fields = fields.join(", ");
         let place = if immediates {
             "var<immediate> p: Params;".to_owned()
