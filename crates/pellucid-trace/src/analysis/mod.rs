@@ -90,16 +90,21 @@ pub struct Analysis {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn analyse(trace: &Trace) -> Result<Analysis> {
-    let index = Index::new(trace)?;
-    Ok(Analysis {
-        totals: totals(trace)?,
-        kernels: kernels(trace)?,
-        ops: cost::ops_with(trace, &index)?,
-        streams: streams(trace)?,
-        memory: memory::memory_with(trace, &index)?,
-        waits: waits(trace)?,
-        critical_path: path::critical_path_with(trace, &index)?,
-        insights: insight::insights_with(trace, &index)?,
+    // Two halves at once: what needs the links between rows, and what does not. The second reads its tables while the
+    // first builds the links.
+    std::thread::scope(|scope| {
+        let plain = scope.spawn(|| {
+            let (waits, kernels) = (waits(trace)?, kernels(trace)?);
+            Ok((totals(trace)?, kernels, streams(trace)?, waits))
+        });
+        let index = Index::new(trace)?;
+        let memory = memory::memory_with(trace, &index)?;
+        let ops = cost::ops_with(trace, &index)?;
+        let critical_path = path::critical_path_with(trace, &index)?;
+        let insights = insight::insights_with(trace, &index)?;
+        let plain = plain.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let (totals, kernels, streams, waits) = plain?;
+        Ok(Analysis { totals, kernels, ops, streams, memory, waits, critical_path, insights })
     })
 }
 

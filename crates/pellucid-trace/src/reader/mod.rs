@@ -50,6 +50,18 @@ struct Entry {
     size: u64,
 }
 
+/// A table that is read when it is first asked for.
+struct Lazy<R: Row> {
+    table: OnceLock<Table<R>>,
+    loading: Mutex<()>,
+}
+
+impl<R: Row> Default for Lazy<R> {
+    fn default() -> Self {
+        Self { table: OnceLock::new(), loading: Mutex::new(()) }
+    }
+}
+
 /// An open trace. Tables are read when they are first asked for, and kept.
 ///
 /// ```
@@ -73,11 +85,11 @@ pub struct Trace {
     manifest: Manifest,
     /// Bytes of tables read so far.
     table_bytes: AtomicU64,
-    ops: OnceLock<Table<Op>>,
-    launches: OnceLock<Table<Launch>>,
-    memory: OnceLock<Table<Memory>>,
-    sync: OnceLock<Table<Sync>>,
-    stats: OnceLock<Table<Stats>>,
+    ops: Lazy<Op>,
+    launches: Lazy<Launch>,
+    memory: Lazy<Memory>,
+    sync: Lazy<Sync>,
+    stats: Lazy<Stats>,
 }
 
 impl std::fmt::Debug for Trace {
@@ -115,11 +127,11 @@ impl Trace {
             members,
             manifest: Manifest::default(),
             table_bytes: AtomicU64::new(0),
-            ops: OnceLock::new(),
-            launches: OnceLock::new(),
-            memory: OnceLock::new(),
-            sync: OnceLock::new(),
-            stats: OnceLock::new(),
+            ops: Lazy::default(),
+            launches: Lazy::default(),
+            memory: Lazy::default(),
+            sync: Lazy::default(),
+            stats: Lazy::default(),
         };
         trace.manifest = trace.read_manifest()?;
         Ok(trace)
@@ -291,24 +303,31 @@ impl Trace {
         serde_json::from_slice(&text).map_err(damaged)
     }
 
-    fn table<'a, R: Row>(&'a self, cell: &'a OnceLock<Table<R>>) -> Result<&'a Table<R>> {
-        if let Some(table) = cell.get() {
+    fn table<'a, R: Row>(&'a self, lazy: &'a Lazy<R>) -> Result<&'a Table<R>> {
+        if let Some(table) = lazy.table.get() {
             return Ok(table);
         }
-        let mut table = Table::default();
-        for member in self.chunks(R::TABLE) {
-            let entry = &self.members[&member];
-            let total = self.table_bytes.fetch_add(entry.size, Ordering::Relaxed) + entry.size;
-            let ratio = self.bytes.saturating_mul(self.limits.table_ratio).saturating_add(64 << 20);
-            let limit = ratio.min(self.limits.table_bytes);
-            if total > limit {
-                return Err(Error::TooLarge { what: member, bytes: total, limit, file_bytes: self.bytes });
-            }
-            let data = self.read(&member)?;
-            chunk::decode::<R>(data, &mut table)
-                .map_err(|reason| Error::Damaged { member: member.clone(), reason })?;
+        // Whoever comes second waits instead of reading it again.
+        let _loading = lock(&lazy.loading);
+        if let Some(table) = lazy.table.get() {
+            return Ok(table);
         }
-        Ok(cell.get_or_init(|| table))
+        let ratio = self.bytes.saturating_mul(self.limits.table_ratio).saturating_add(64 << 20);
+        let limit = ratio.min(self.limits.table_bytes);
+        let members = self.chunks(R::TABLE);
+        let size = members.iter().fold(0_u64, |sum, member| sum.saturating_add(self.members[member].size));
+        let total = self.table_bytes.load(Ordering::Relaxed).saturating_add(size);
+        if total > limit {
+            let what = format!("the table {}", R::TABLE);
+            return Err(Error::TooLarge { what, bytes: total, limit, file_bytes: self.bytes });
+        }
+        let mut table = Table::default();
+        for member in members {
+            let data = self.read(&member)?;
+            chunk::decode::<R>(data, &mut table).map_err(|reason| Error::Damaged { member, reason })?;
+        }
+        self.table_bytes.fetch_add(size, Ordering::Relaxed);
+        Ok(lazy.table.get_or_init(|| table))
     }
 
     /// The members of a table in order.
