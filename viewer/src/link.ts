@@ -4,14 +4,16 @@
 import { batch, effect } from '@preact/signals-core';
 import { selection, select, trace, VIEWS, view, type ViewName } from './state';
 
-/** Takes over what the address says. */
-export function followLink(): void {
+/** Takes over what the address says; of a trace that is already in sight only what was not there before. */
+export function followLink(inSight = false): void {
   const t = trace.value;
   const wanted = new URLSearchParams(location.hash.slice(1));
   batch(() => {
     const name = wanted.get('view') as ViewName | null;
     const number = (key: string) => (/^\d{1,15}$/.test(wanted.get(key) ?? '') ? Number(wanted.get(key)) : -1);
-    if (name && VIEWS.includes(name)) view.value = name;
+    if (inSight) {
+      if (selection.value) return;
+    } else if (name && VIEWS.includes(name)) view.value = name;
     else if (wanted.has('op') || wanted.has('launch')) view.value = 'timeline';
     else if (wanted.has('kernel')) view.value = 'kernels';
     else if (wanted.has('buffer')) view.value = 'memory';
@@ -26,10 +28,10 @@ export function followLink(): void {
 
 /** Keeps the address up to date from now on. */
 export function writeLinks(): void {
-  window.addEventListener('hashchange', followLink);
+  window.addEventListener('hashchange', () => followLink());
   effect(() => {
     const [t, s, name] = [trace.value, selection.value, view.value];
-    if (!t) return;
+    if (!t || t.incomplete) return;
     const id = !s ? '' : s.kind === 'op' ? t.ops.id[s.row] : s.kind === 'launch' ? t.launches.id[s.row] : s.kind === 'buffer' ? t.lives[s.row]!.buffer : s.row;
     const hash = `#view=${name}${s ? `&${s.kind}=${id}` : ''}`;
     if (location.hash !== hash) history.replaceState(null, '', hash);

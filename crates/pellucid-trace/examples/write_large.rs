@@ -1,5 +1,5 @@
 //! Writes a trace of many launches for measurements:
-//! `cargo run --release -p pellucid-trace --example write_large -- FILE [LAUNCHES]`.
+//! `cargo run --release -p pellucid-trace --example write_large -- FILE [LAUNCHES] [LEVEL]`.
 //! Prints the time, the size and the largest amount of memory the process held.
 
 mod synthetic;
@@ -10,10 +10,14 @@ use pellucid_trace::{Mode, Options, Writer};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let path = arguments.next().ok_or("usage: write_large FILE [LAUNCHES]")?;
+    let path = arguments.next().ok_or("usage: write_large FILE [LAUNCHES] [LEVEL]")?;
     let launches: u64 = arguments.next().map_or(Ok(1_000_000), |text| text.parse())?;
+    let mut options = Options { mode: Mode::Timeline, ..Options::default() };
+    if let Some(level) = arguments.next() {
+        options.level = level.parse()?;
+    }
     let began = Instant::now();
-    let writer = Writer::create(&path, Options { mode: Mode::Timeline, ..Options::default() })?;
+    let writer = Writer::create(&path, options)?;
     let mut network = synthetic::Network::new(&writer);
     network.with_data = false;
     // Three layers make 16 launches: four each, and four more in the first.

@@ -1,7 +1,7 @@
 //! What is written is read back, row by row and byte by byte.
+#![allow(clippy::unwrap_used, reason = "a test states what must hold")]
 
-#[path = "../examples/synthetic/mod.rs"]
-mod synthetic;
+mod support;
 
 use std::sync::Arc;
 
@@ -100,9 +100,7 @@ proptest! {
 fn a_realistic_trace_has_exact_counts_and_no_contradictions() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("net ütf.pltrace");
-    let writer = Writer::create(&path, Options { mode: Mode::Full, ..Options::default() }).unwrap();
-    let manifest = synthetic::Network::new(&writer).run(10);
-    let summary = writer.finish(manifest).unwrap();
+    let summary = support::sample(&path, 10, Options::default());
     let trace = Trace::open(&path).unwrap();
     trace.check().unwrap();
     let counts = trace.manifest().counts;

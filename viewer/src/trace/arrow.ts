@@ -44,17 +44,41 @@ class Grow<A extends Float64Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint3
 const wrong = (wanted: string, batch: Batch) => new TraceError(`should be ${wanted}, but has Arrow type ${batch.type.typeId}`);
 const isNull = (batch: Batch, row: number) => batch.nullCount > 0 && !!batch.validity?.length && !((batch.validity[row >> 3]! >> (row & 7)) & 1);
 
+/** A batch may not claim more rows than its buffers hold; everything after this may trust its length. */
+function checkLength(batch: Batch): void {
+  const { length, nullCount, validity, values, offsets, children } = batch;
+  const short = () => new TraceError('is shorter than its table');
+  if (!Number.isSafeInteger(length) || length < 0) throw new TraceError('has an impossible length');
+  if (nullCount > 0 && validity && validity.length > 0 && validity.length * 8 < length) throw short();
+  switch (batch.type.typeId) {
+    case Type.Int:
+    case Type.Float:
+    case Type.Dictionary:
+      if (!values || values.length < length) throw short();
+      break;
+    case Type.Bool:
+      if (!values || values.length * 8 < length) throw short();
+      break;
+    case Type.Utf8:
+    case Type.LargeUtf8:
+    case Type.List:
+      if (length > 0 && (!offsets || offsets.length < length + 1)) throw short();
+      break;
+    default:
+      if (length > 0) throw new TraceError(`has Arrow type ${batch.type.typeId}, which no table uses`);
+  }
+  children?.forEach(checkLength);
+}
+
 /** Integers of any width as numbers; those beyond 2^53 are refused. */
 function integers(batch: Batch, out: Float64Array | Int32Array, at: number): void {
   if (batch.type.typeId !== Type.Int) throw wrong('integers', batch);
   const n = batch.length;
   if (batch.type.bitWidth !== 64) {
-    if (batch.values.length < n) throw new TraceError('is shorter than its table');
     for (let i = 0; i < n; i++) out[at + i] = batch.values[i]!;
     return;
   }
-  const { buffer, byteOffset, byteLength } = batch.values;
-  if (byteLength < n * 8) throw new TraceError('is shorter than its table');
+  const { buffer, byteOffset } = batch.values;
   const low = new Uint32Array(buffer as ArrayBuffer, byteOffset, n * 2);
   const high = batch.type.signed ? new Int32Array(buffer as ArrayBuffer, byteOffset, n * 2) : low;
   for (let i = 0; i < n; i++) {
@@ -112,7 +136,7 @@ function textCodes(batch: Batch, out: Int32Array, at: number, interner: Interner
   if (batch.type.typeId === Type.Utf8) {
     const offsets = checkOffsets(batch, batch.values.length);
     for (let i = 0; i < batch.length; i++) out[at + i] = isNull(batch, i) ? -1 : interner.bytes(batch.values, offsets[i]!, offsets[i + 1]!);
-  } else if (batch.type.typeId === Type.Dictionary || batch.type.typeId === Type.LargeUtf8 || batch.type.typeId === Type.Utf8View) {
+  } else if (batch.type.typeId === Type.Dictionary || batch.type.typeId === Type.LargeUtf8) {
     for (let i = 0; i < batch.length; i++) {
       const value = batch.at(i);
       if (value !== null && typeof value !== 'string') throw wrong('text', batch);
@@ -254,6 +278,7 @@ export class TableReader {
       for (const batch of found.data) {
         try {
           if (batch.nullCount > 0 && !optional && form !== 'lazy') throw new TraceError('is empty in some rows');
+          checkLength(batch);
           build.add(batch);
         } catch (error) {
           if (error instanceof TraceError) throw new TraceError(`${member}: column \`${column}\` ${error.message}.`, 'The file was not written by Pellucid, or by a version that differs.');

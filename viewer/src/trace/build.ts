@@ -58,6 +58,7 @@ export function build(name: string, file: Blob, members: Map<string, Member>, ma
     tracks: buildTracks(manifest, launches),
     tensors: tensorIds(members),
     defects: [],
+    incomplete: false,
   };
   trace.defects = defects.list();
   return trace;
@@ -197,7 +198,7 @@ function buildTracks(manifest: Manifest, launches: Table<'launches'>): Track[] {
 }
 
 function buildRegions(manifest: Manifest, defects: Defects): RegionNode[] {
-  const regions = manifest.regions.map((region, row): RegionNode => ({ ...region, row, depth: 0, children: [] }));
+  const regions = manifest.regions.map((region, row): RegionNode => ({ ...region, row, up: -1, depth: 0, children: [] }));
   const rows = new Map(regions.map((region) => [region.id, region]));
   if (rows.size !== regions.length) defects.add('Region ids are used twice', 'in the manifest');
   for (const region of regions) {
@@ -205,6 +206,7 @@ function buildRegions(manifest: Manifest, defects: Defects): RegionNode[] {
     // A parent is opened first, so it stands earlier; anything else could be a cycle.
     if (parent && parent.row < region.row) {
       parent.children.push(region.row);
+      region.up = parent.row;
       region.depth = parent.depth + 1;
     } else if (region.parent !== null) {
       defects.add('Regions have parents that are not there or come later', `region ${region.id}`);

@@ -65,6 +65,18 @@ export type Table<T extends TableName> = { rows: number } & {
   [K in keyof (typeof TABLES)[T] as Plain<K>]: (typeof TABLES)[T][K] extends Form ? FormTypes[(typeof TABLES)[T][K]] : never;
 };
 
+/** A table without rows. */
+export function emptyTable<T extends TableName>(name: T): Table<T> {
+  const text = () => ({ codes: new Int32Array(0), words: [] });
+  const make: Record<Form, () => unknown> = {
+    id: () => new Float64Array(0), number: () => new Float64Array(0), int: () => new Int32Array(0), bool: () => new Uint8Array(0), text,
+    lazy: () => ({ bytes: new Uint8Array(0), offsets: new Float64Array(1) }), ids: () => ({ offsets: new Uint32Array(1), values: new Float64Array(0) }),
+    texts: () => ({ ...text(), offsets: new Uint32Array(1) }), nested: () => ({ offsets: new Uint32Array(1), inner: new Uint32Array(1), values: new Float64Array(0) }),
+  };
+  const columns = Object.entries(TABLES[name]).map(([key, form]) => [key.replace('?', ''), make[form]()]);
+  return { rows: 0, ...Object.fromEntries(columns) } as Table<T>;
+}
+
 const decoder = new TextDecoder();
 
 export function word(text: Text, row: number): string {

@@ -7,13 +7,13 @@ import type { Life } from './model';
 
 export function buildLives(memory: Table<'memory'>, ops: Table<'ops'>, arrays: IdIndex, begin: number, end: number) {
   const lives: Life[] = [];
-  const open = new Map<string | number, number>();
-  const several = memory.device.words.length > 1;
+  const open = new Map<number, number>();
+  const devices = memory.device.words.length;
   for (let row = 0; row < memory.rows; row++) {
     const [event, buffer, time] = [word(memory.event, row), memory.buffer[row]!, memory.time_ns[row]!];
     if (event === 'evict') continue;
     // Buffer numbers count per device.
-    const key = several ? `${memory.device.codes[row]}:${buffer}` : buffer;
+    const key = buffer * devices + memory.device.codes[row]!;
     const op = memory.op[row]! < 0 ? -1 : arrays.row(memory.op[row]!);
     const known = open.get(key);
     if (event === 'free') {

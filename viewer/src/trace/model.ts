@@ -44,6 +44,8 @@ export interface Life {
 }
 export interface RegionNode extends Region {
   row: number;
+  /** Row of the parent, or -1. */
+  up: number;
   depth: number;
   children: number[];
 }
@@ -85,6 +87,8 @@ export interface Trace {
   end: number;
   /** Contradictions in the file that the reader was told to overlook. */
   defects: string[];
+  /** Only the launches have been read so far. */
+  incomplete: boolean;
 }
 
 export const opLabel = (t: Trace, row: number): string => word(t.ops.label, row) || word(t.ops.name, row);

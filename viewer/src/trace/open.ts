@@ -1,8 +1,9 @@
 // Opens a trace: directory, manifest, then all tables at the same time, each in a worker of its own.
 
 import { build, type Tables } from './build';
-import { TABLES, type TableName } from './columns';
+import { emptyTable, type Table, TABLES, type TableName } from './columns';
 import { explain, TraceError } from './error';
+import { merge } from './merge';
 import { readManifest } from './manifest';
 import type { Trace } from './model';
 import type { Reply, Request } from './worker';
@@ -13,18 +14,35 @@ import { type Member, readDirectory, readMember } from './zip';
 const MAX_TABLES = 2 * 1024 ** 3;
 /** Tables pack well, but not beyond this; what claims more wants to fill the memory. */
 const MAX_TABLE_RATIO = 400;
+/** Tables with more bytes than this are shared among workers, and operations waited for with the launches in sight. */
+const LARGE = 24 * 1024 ** 2;
+/** Milliseconds after which a silent worker hangs: a damaged table can claim a billion columns. */
+function patience(request: Request): number {
+  if (request.task === 'layout') return 120_000;
+  return 10_000 + Math.max(...request.members.map((member) => member.size)) / 2000;
+}
 const MAX_TENSOR = 512 * 1024 ** 2;
 const MAX_TEXT = 16 * 1024 ** 2;
+/** Regions stand in the manifest, and there may be many. */
+const MAX_MANIFEST = 256 * 1024 ** 2;
 
 /** Runs one task in a worker. */
 export function inWorker<T>(request: Request): Promise<T> {
   return new Promise((resolve, reject) => {
     const worker = new TraceWorker();
     const end = (action: () => void) => {
+      clearTimeout(watch);
       worker.terminate();
       action();
     };
+    const giveUp = () => end(() => reject(new TraceError(`Reading ${request.task === 'table' ? `the table \`${request.name}\`` : 'the graph'} takes too long.`, 'The file is damaged, or far too large for a browser.')));
+    let watch = setTimeout(giveUp, patience(request));
     worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      if ('alive' in data) {
+        clearTimeout(watch);
+        watch = setTimeout(giveUp, patience(request));
+        return;
+      }
       end(() => ('error' in data ? reject(new TraceError(data.error.message, data.error.hint)) : resolve(data.value as T)));
     };
     worker.onerror = (event) => {
@@ -34,29 +52,57 @@ export function inWorker<T>(request: Request): Promise<T> {
   });
 }
 
-export async function openTrace(file: Blob, name: string, progress: (text: string) => void, overlook = false): Promise<Trace> {
+export interface Options {
+  progress(text: string): void;
+  /** Gets the launches of a large trace before its operations are read. */
+  preview?(trace: Trace): void;
+  /** Opens a trace that contradicts itself, without the parts that do. */
+  overlook?: boolean;
+}
+
+export async function openTrace(file: Blob, name: string, { progress, preview, overlook }: Options): Promise<Trace> {
   progress('Reading the table of contents');
   const members = await readDirectory(file).catch((error: unknown) => Promise.reject(explain(error, 'The archive')));
   const entry = members.get('manifest.json');
   if (!entry) throw new TraceError('This trace has no manifest.json.', 'The capture did not end properly. `pellucid recover` can save what is in the file.');
-  const manifest = readManifest(new TextDecoder().decode(await readMember(file, entry, MAX_TEXT)));
+  const manifest = readManifest(new TextDecoder().decode(await readMember(file, entry, MAX_MANIFEST)));
   const chunks = tableMembers(members);
-  progress('Reading tables');
-  const names = Object.keys(TABLES) as TableName[];
-  let left = names.length;
-  const parts = await Promise.all(
-    names.map(async (table) => {
-      const value = await inWorker<Tables[TableName]>({ task: 'table', file, name: table, members: chunks[table], limit: MAX_TABLES });
-      progress(`Reading tables: ${--left} to go`);
-      return [table, value] as const;
-    }),
-  );
+  const tables = Object.fromEntries((Object.keys(TABLES) as TableName[]).map((table) => [table, emptyTable(table)])) as unknown as Tables;
+  const read = async <T extends TableName>(table: T) => {
+    const parts = shares(chunks[table]).map((part) => inWorker<Table<T>>({ task: 'table', file, name: table, members: part, limit: MAX_TABLES }));
+    if (parts.length > 0) (tables as Record<TableName, unknown>)[table] = merge(table, await Promise.all(parts));
+  };
+  const rest = () => Promise.all([read('memory'), read('sync'), read('ops'), read('stats')]);
+  progress('Reading launches');
+  if (preview && sizeOf(chunks.ops) > LARGE) {
+    await read('launches');
+    preview({ ...build(name, file, members, manifest, { ...tables }), defects: [], incomplete: true });
+    progress('Reading operations and memory');
+    await rest();
+  } else {
+    await Promise.all([read('launches'), rest()]);
+  }
   progress('Linking');
-  const trace = build(name, file, members, manifest, Object.fromEntries(parts) as unknown as Tables);
+  const trace = build(name, file, members, manifest, tables);
   if (trace.defects.length > 0 && !overlook && !manifest.truncated && !manifest.partial) {
     throw new TraceError('This trace contradicts itself.', 'It was damaged, or not written by Pellucid.', trace.defects);
   }
   return trace;
+}
+
+const sizeOf = (members: Member[]): number => members.reduce((sum, member) => sum + member.size, 0);
+
+/** Parts of a table of about the same size, one for each worker. */
+function shares(members: Member[]): Member[][] {
+  const total = sizeOf(members);
+  const workers = total > LARGE ? Math.max(2, Math.min(4, navigator.hardwareConcurrency || 2)) : 1;
+  const parts: Member[][] = Array.from({ length: workers }, () => []);
+  let before = 0;
+  for (const member of members) {
+    parts[Math.min(workers - 1, Math.floor((before / total) * workers))]!.push(member);
+    before += member.size;
+  }
+  return parts.filter((part) => part.length > 0);
 }
 
 /** The chunks of each table in order; a gap in their numbers means that one is missing. */

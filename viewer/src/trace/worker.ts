@@ -9,21 +9,23 @@ import { type Member, readMember } from './zip';
 export type Request =
   | { task: 'table'; file: Blob; name: TableName; members: Member[]; limit: number }
   | { task: 'layout'; graph: Graph };
-export type Reply = { value: unknown } | { error: { message: string; hint: string } };
+/** `alive` comes after each member, so that work on a large file is not taken for a hang. */
+export type Reply = { alive: true } | { value: unknown } | { error: { message: string; hint: string } };
+
+const send = self as unknown as { postMessage(reply: Reply, transfer: Transferable[]): void };
 
 async function table(request: Extract<Request, { task: 'table' }>): Promise<{ table: unknown; buffers: ArrayBuffer[] }> {
   const reader = new TableReader(request.name);
   for (const member of request.members) {
     try {
       reader.add(member.name, await readMember(request.file, member, request.limit));
+      send.postMessage({ alive: true }, []);
     } catch (error) {
       throw explain(error, member.name);
     }
   }
   return reader.done();
 }
-
-const send = self as unknown as { postMessage(reply: Reply, transfer: Transferable[]): void };
 
 self.onmessage = async ({ data }: MessageEvent<Request>) => {
   try {

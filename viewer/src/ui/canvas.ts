@@ -1,5 +1,7 @@
 // A canvas that keeps the size of its parent, draws at most once per frame, and is sharp on every screen.
 
+import { colour } from '../colour';
+
 export class Surface {
   readonly canvas = document.createElement('canvas');
   readonly context: CanvasRenderingContext2D;
@@ -49,6 +51,8 @@ export class Surface {
   drawNow(): void {
     if (this.width === 0 || !this.canvas.isConnected) return;
     const began = performance.now();
+    this.context.fillStyle = colour('bg');
+    this.context.fillRect(0, 0, this.width, this.height);
     this.paint(this);
     this.frames.push(performance.now() - began);
     if (this.frames.length > 600) this.frames.shift();

@@ -4,6 +4,7 @@ import { batch } from '@preact/signals-core';
 import { followLink } from '../link';
 import { busy, failure, loadTime, other, query, selection, trace, view } from '../state';
 import { TraceError } from '../trace/error';
+import type { Trace } from '../trace/model';
 import { openTrace } from '../trace/open';
 
 /** Opens a file as the trace, or as the one to compare with. */
@@ -11,25 +12,36 @@ export async function load(file: Blob, name: string, second = false, overlook = 
   const began = performance.now();
   failure.value = null;
   busy.value = 'Opening';
+  const before = trace.value;
+  let previewed = false;
+  const preview = (early: Trace) => {
+    previewed = true;
+    batch(() => {
+      selection.value = null;
+      query.value = '';
+      trace.value = early;
+      followLink();
+    });
+  };
   try {
-    const opened = await openTrace(file, name, (text) => (busy.value = text), overlook);
+    const opened = await openTrace(file, name, { progress: (text) => (busy.value = text), overlook, ...(second ? {} : { preview }) });
     batch(() => {
       if (second) {
         other.value = opened;
         view.value = 'compare';
       } else {
-        selection.value = null;
-        query.value = '';
         loadTime.value = performance.now() - began;
+        if (!previewed) selection.value = null;
         trace.value = opened;
         document.title = `${opened.manifest.program.name || name} – Pellucid`;
-        followLink();
+        followLink(previewed);
       }
       busy.value = null;
     });
   } catch (error) {
     const { message, hint, defects } = error instanceof TraceError ? error : new TraceError(`The trace cannot be read: ${String(error)}.`);
     batch(() => {
+      if (previewed) trace.value = before;
       busy.value = null;
       failure.value = { message, hint, defects, file: name, retry: defects.length > 0 ? () => void load(file, name, second, true) : null };
     });

@@ -55,7 +55,7 @@ function page(views: Record<ViewName, View>, host: HTMLElement): TemplateResult 
   return html`
     <header class="top">
       <span class="brand" aria-label="Pellucid viewer"><i></i>Pellucid</span>
-      ${t ? html`<span class="file" title=${t.name}>${t.manifest.program.name || t.name}<span class="muted"> · ${t.name}</span></span>` : nothing}
+      ${t ? html`<span class="file" title=${t.name}>${t.manifest.program.name ? html`${t.manifest.program.name}<span class="muted"> · ${t.name}</span>` : t.name}</span>` : nothing}
       <nav role="tablist" aria-label="Views">
         ${t ? VIEWS.map((v, i) => html`<button role="tab" id=${`tab-${v}`} aria-selected=${String(v === name)} tabindex=${v === name ? 0 : -1} title=${`${TITLES[v]} (${i + 1})`} @click=${() => (view.value = v)} @keydown=${tabKey}>${TITLES[v]}</button>`) : nothing}
       </nav>
@@ -118,6 +118,7 @@ function searchBox(): TemplateResult {
 function banners(t: Trace): TemplateResult {
   const { manifest } = t;
   return html`
+    ${t.incomplete ? html`<div class="banner warn" role="status"><b>Not all is here yet:</b> the launches are shown, operations and memory are still being read.</div>` : nothing}
     ${t.defects.length > 0 ? html`<div class="banner bad" role="alert"><b>Defects were overlooked:</b> ${t.defects.join(' ')} What depends on them is left out.</div>` : nothing}
     ${manifest.partial ? html`<div class="banner warn" role="alert"><b>This capture is partial:</b> it was ended by a panic or recovered from a broken file.</div>` : nothing}
     ${manifest.truncated ? html`<div class="banner warn" role="alert"><b>Something was left out:</b> ${manifest.leftOut.join('; ') || 'the file reached its size limit'}.</div>` : nothing}`;

@@ -34,7 +34,6 @@ export class DataTable {
   private body = document.createElement('div');
   private caption = document.createElement('span');
   private order: Int32Array = new Int32Array(0);
-  private position = new Map<number, number>();
   private sortBy = -1;
   private descending = true;
   private active = -1;
@@ -102,7 +101,7 @@ export class DataTable {
   }
 
   private reveal(): void {
-    const at = this.position.get(this.active) ?? -1;
+    const at = this.active < 0 ? -1 : this.order.indexOf(this.active);
     // Without a size there is nothing to scroll yet.
     this.unseen = this.scroll.clientHeight === 0;
     if (at >= 0 && !this.unseen) {
@@ -127,18 +126,17 @@ export class DataTable {
     if (column) {
       const sign = this.descending ? -1 : 1;
       const key = column.key?.bind(column);
+      const by = Uint32Array.from(this.order, (_, i) => i);
       if (key) {
-        const keys = new Map<number, number>();
-        for (const row of this.order) keys.set(row, key(row));
-        this.order.sort((a, b) => sign * ((keys.get(a) || 0) - (keys.get(b) || 0)) || a - b);
+        const keys = Float64Array.from(this.order, (row) => key(row) || 0);
+        by.sort((a, b) => sign * (keys[a]! - keys[b]!) || a - b);
       } else {
-        const keys = new Map<number, string>();
-        for (const row of this.order) keys.set(row, column.text(row));
-        this.order.sort((a, b) => sign * (keys.get(a)! < keys.get(b)! ? -1 : keys.get(a)! > keys.get(b)! ? 1 : 0) || a - b);
+        const keys = Array.from(this.order, (row) => column.text(row));
+        by.sort((a, b) => sign * (keys[a]! < keys[b]! ? -1 : keys[a]! > keys[b]! ? 1 : 0) || a - b);
       }
+      const before = this.order;
+      this.order = Int32Array.from(by, (i) => before[i]!);
     }
-    this.position = new Map();
-    this.order.forEach((row, i) => this.position.set(row, i));
     this.drawHead();
     this.draw();
   }
@@ -228,7 +226,8 @@ export class DataTable {
     if (step === undefined || length === 0 || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     event.stopPropagation();
-    const now = this.position.get(this.active) ?? (step > 0 ? -1 : length);
+    const known = this.order.indexOf(this.active);
+    const now = known >= 0 ? known : step > 0 ? -1 : length;
     this.pick(this.order[Math.max(0, Math.min(length - 1, now + step))]!);
   }
 }

@@ -129,14 +129,13 @@ def lying_size(path):
 
 def bad_offsets(path):
     """List offsets that point outside of the file."""
-    table = pa.Table.from_pylist([op(1), op(2, [1])], schema("ops"))
-    data = bytearray(stream_bytes(table))
-    target = struct.pack("<iii", 0, 0, 1)
-    at = data.rindex(target)
-    data[at: at + 12] = struct.pack("<iii", 0, 900_000_000, 2_000_000_000)
+    rows = [op(1), op(2, [1]), op(3, [1, 2]), op(4, [1, 2, 3])]
+    data = bytearray(stream_bytes(pa.Table.from_pylist(rows, schema("ops"))))
+    at = data.index(struct.pack("<5i", 0, 0, 1, 3, 6))
+    data[at: at + 20] = struct.pack("<5i", 0, 0, 1, 900_000_000, 2_000_000_000)
     writer = Writer(path)
     writer.member("ops/000000.arrow", bytes(data))
-    writer.close(manifest(counts={"ops": 2}))
+    writer.close(manifest(counts={"ops": 4}))
 
 
 def newer(data):

@@ -43,6 +43,8 @@ pub const STD_SOURCE: Need = Need::System(
     &["rustc-web", "rust-web-src"],
     Probe::Files(&["/usr/bin/rustc", "/usr/lib/rustlib/src/rust/library/std/Cargo.toml"]),
 );
+/// A browser to look at the viewer with.
+pub const CHROMIUM: Need = Need::System(&["chromium"], Probe::Program("chromium"));
 /// Runs Node programs and installs their packages.
 pub const NODE: Need = Need::System(&["nodejs", "npm"], Probe::Program("npm"));
 pub const RUSTFMT: Need = Need::RustComponent("rustfmt", "cargo-fmt");
@@ -89,6 +91,7 @@ impl Need {
     pub fn path(self) -> Option<PathBuf> {
         match self {
             Need::Python(_) => Some(python::bin()),
+            Need::Npm(_) => node::bin(),
             _ => None,
         }
     }

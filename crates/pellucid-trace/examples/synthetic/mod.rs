@@ -115,7 +115,7 @@ impl<'a> Network<'a> {
         let squared = self.launch(0, &[op("square", r#"{"unary":"square"}"#, &[fused])], 6_000);
         let scaled = self.launch(0, &[op("multiply", r#"{"binary":"multiply"}"#, &[squared, fused])], 6_000);
         self.free(squared);
-        if layer % 3 == 0 {
+        if layer.is_multiple_of(3) {
             // A copy, a result nobody reads, and work on another stream.
             let flat = Step {
                 name: "reshape",
@@ -225,7 +225,7 @@ impl<'a> Network<'a> {
             self.emit();
         }
         self.free_at[stream] = start_ns + duration;
-        self.data(output, steps.last().map_or(&[], |step| step.shape), output % 7 == 0);
+        self.data(output, steps.last().map_or(&[], |step| step.shape), output.is_multiple_of(7));
         output
     }
 

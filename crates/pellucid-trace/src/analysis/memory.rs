@@ -1,5 +1,6 @@
 //! When most memory was held, and what held it.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -89,11 +90,12 @@ pub(super) fn memory_with(trace: &Trace, index: &Index) -> Result<MemoryUse> {
     }
     let Some((last, device)) = at else { return Ok(used) };
     used.device = device.to_owned();
-    let mut held: HashMap<u64, usize> = HashMap::new();
+    // Size and row of each buffer.
+    let mut held: HashMap<u64, (u64, usize)> = HashMap::new();
     for (row, event) in table.iter().enumerate().take(last + 1).filter(|(_, event)| event.device == device) {
         match event.event {
             "allocate" | "reuse" => {
-                held.insert(event.buffer, row);
+                held.insert(event.buffer, (event.bytes, row));
             }
             "free" => {
                 held.remove(&event.buffer);
@@ -101,14 +103,14 @@ pub(super) fn memory_with(trace: &Trace, index: &Index) -> Result<MemoryUse> {
             _ => {}
         }
     }
-    let bytes = |row: usize| table.get(row).map_or(0, |event| event.bytes);
-    let known = held.values().fold(0_u64, |sum, row| sum.saturating_add(bytes(*row)));
+    let known = held.values().fold(0_u64, |sum, (bytes, _)| sum.saturating_add(*bytes));
     used.held_count = held.len() as u64;
     used.held_before = used.peak.saturating_sub(known);
-    let mut rows: Vec<usize> = held.into_values().collect();
-    rows.sort_by_key(|row| (std::cmp::Reverse(bytes(*row)), *row));
+    let mut rows: Vec<(Reverse<u64>, usize)> =
+        held.into_values().map(|(bytes, row)| (Reverse(bytes), row)).collect();
+    rows.sort_unstable();
     let ops = trace.ops()?;
-    for event in rows.into_iter().take(LISTED).filter_map(|row| table.get(row)) {
+    for event in rows.into_iter().take(LISTED).filter_map(|(_, row)| table.get(row)) {
         let op = event.op.and_then(|array| index.arrays.get(array)).and_then(|row| ops.get(row));
         used.held.push(Held {
             buffer: event.buffer,

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::analysis::index::duration;
 use crate::schema::OpView;
 use crate::{Result, Trace};
 
@@ -125,11 +126,7 @@ pub fn diff(a: &Trace, b: &Trace, options: &Options) -> Result<Diff> {
         bytes: Change::exact(cost::sum(a, |launch| launch.bytes)?, cost::sum(b, |launch| launch.bytes)?),
         flops: Change::exact(cost::sum(a, |launch| launch.flops)?, cost::sum(b, |launch| launch.flops)?),
         peak: Change::exact(cost::peak(a)?, cost::peak(b)?),
-        time: Change::noisy(
-            cost::sum(a, |launch| crate::analysis::index::duration(launch))?,
-            cost::sum(b, |launch| crate::analysis::index::duration(launch))?,
-            options.noise,
-        ),
+        time: Change::noisy(cost::sum(a, duration)?, cost::sum(b, duration)?, options.noise),
         duration: Change::noisy(
             a.manifest().window.duration_ns.max(0) as u64,
             b.manifest().window.duration_ns.max(0) as u64,

@@ -313,18 +313,22 @@ impl<W: Write> Export<W> {
         Ok(())
     }
 
+    /// A curve has a point where its value changes.
     fn memory(&mut self, trace: &Trace) -> Result<()> {
-        let mut devices: HashMap<&str, u64> = HashMap::new();
+        let mut devices: HashMap<&str, (u64, [Option<u64>; 3])> = HashMap::new();
         for row in trace.memory()?.iter() {
-            let known = devices.len() as u64;
-            let first = *devices.entry(row.device).or_insert(COUNTERS + 3 * known);
-            if devices.len() as u64 > known {
+            let first = COUNTERS + 3 * devices.len() as u64;
+            if !devices.contains_key(row.device) {
                 for (i, name) in ["active", "cache", "peak"].iter().enumerate() {
                     let name = format!("{name} memory of {}", row.device);
                     self.track(first + i as u64, &name, PROCESS, 5_000 + i as u64, true)?;
                 }
             }
-            for (track, value) in (first..).zip([row.active, row.cache, row.peak]) {
+            let (first, before) = devices.entry(row.device).or_insert((first, [None; 3]));
+            for ((track, value), before) in (*first..).zip([row.active, row.cache, row.peak]).zip(before) {
+                if before.replace(value) == Some(value) {
+                    continue;
+                }
                 let mut event = Message::default();
                 event.uint(9, COUNTER).uint(11, track).int(30, value.min(i64::MAX as u64) as i64);
                 self.drawn.counters += 1;

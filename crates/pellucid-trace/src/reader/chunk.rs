@@ -3,14 +3,18 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::StreamDecoder;
+use arrow_ipc::{Message, MessageHeader, root_as_message};
+use arrow_schema::{DataType, Field};
 
 use super::Table;
 use crate::schema::{Row, RowColumns};
 
 /// Adds the rows of `data` to `table`; says what is wrong otherwise.
 pub(super) fn decode<R: Row>(data: Vec<u8>, table: &mut Table<R>) -> Result<(), String> {
-    // The decoder validates what it reads. It is not ours, though: a defect in it must not end the program.
+    check_messages::<R>(&data)?;
+    // The decoder validates the rest. It is not ours, though: a defect in it must not end the program.
     let batches = catch_unwind(AssertUnwindSafe(|| decode_batches::<R>(data)));
     let batches = batches.unwrap_or_else(|_| Err("the Arrow stream is malformed".into()))?;
     batches.into_iter().for_each(|batch| table.add(batch));
@@ -20,16 +24,6 @@ pub(super) fn decode<R: Row>(data: Vec<u8>, table: &mut Table<R>) -> Result<(), 
 fn decode_batches<R: Row>(data: Vec<u8>) -> Result<Vec<R::Columns>, String> {
     let mut rest = Buffer::from_vec(data);
     let mut decoder = StreamDecoder::new();
-    // The schema comes first and alone, so that no batch of other columns is ever built. One byte more than the
-    // message makes the decoder finish it.
-    let schema_end = schema_end(&rest)?;
-    let mut head = rest.slice_with_length(0, schema_end + 1);
-    rest.advance(schema_end + 1);
-    let early = decoder.decode(&mut head).map_err(|error| error.to_string())?;
-    let schema = decoder.schema().filter(|_| early.is_none()).ok_or("the stream has no schema")?;
-    if schema.fields() != R::schema().fields() {
-        return Err(format!("its columns are not those of {}: {}", R::TABLE, brief(&schema.to_string())));
-    }
     let mut batches = Vec::new();
     while !rest.is_empty() {
         if let Some(batch) = decoder.decode(&mut rest).map_err(|error| error.to_string())? {
@@ -40,17 +34,110 @@ fn decode_batches<R: Row>(data: Vec<u8>) -> Result<Vec<R::Columns>, String> {
     Ok(batches)
 }
 
-/// Where the first message ends, if the buffer goes on after it.
-fn schema_end(data: &[u8]) -> Result<usize, String> {
-    let word = |at: usize| {
-        let bytes = data.get(at..at + 4).ok_or("the stream is cut short")?;
-        Ok::<_, String>(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-    };
-    if word(0)? != u32::MAX {
-        return Err("not an Arrow stream".into());
+/// Walks over the messages: the table's schema, then batches of its columns whose buffers lie within their bodies.
+/// The decoder relies on these things without checking all of them.
+fn check_messages<R: Row>(data: &[u8]) -> Result<(), String> {
+    let mut at = 0;
+    let mut columns = Columns::default();
+    loop {
+        let word = |at: usize| {
+            let bytes = data.get(at..at + 4).ok_or("the stream is cut short")?;
+            Ok::<_, String>(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+        };
+        if word(at)? != u32::MAX {
+            return Err("not an Arrow stream".into());
+        }
+        let size = word(at + 4)? as usize;
+        if size == 0 {
+            return if at + 8 == data.len() {
+                Ok(())
+            } else {
+                Err("the stream goes on after its end".into())
+            };
+        }
+        let head = data.get(at + 8..).and_then(|rest| rest.get(..size)).ok_or("the stream is cut short")?;
+        let message = root_as_message(head).map_err(|error| brief(&error.to_string()))?;
+        let body = usize::try_from(message.bodyLength()).map_err(|_| "a body has a negative length")?;
+        let rest = &data[at + 8 + size..];
+        if body > rest.len() {
+            return Err(format!("a body of {body} bytes does not fit the {} that are left", rest.len()));
+        }
+        if at == 0 {
+            columns = check_schema::<R>(&message, body)?;
+        } else {
+            check_batch(&message, body, &columns)?;
+        }
+        at += 8 + size + body;
     }
-    let end = 8 + word(4)? as usize;
-    if end < data.len() { Ok(end) } else { Err("the stream is cut short".into()) }
+}
+
+/// What each batch has to have: so many nodes, and buffers of elements of these sizes.
+#[derive(Default)]
+struct Columns {
+    nodes: usize,
+    buffers: Vec<i64>,
+}
+
+impl Columns {
+    /// Adds a column of one of our types.
+    fn add(&mut self, field: &Field) {
+        self.nodes += 1;
+        // One bit for each row says whether the value is there.
+        self.buffers.push(1);
+        match field.data_type() {
+            DataType::List(item) => {
+                self.buffers.push(4);
+                self.add(item);
+            }
+            DataType::Utf8 => self.buffers.extend([4, 1]),
+            other => self.buffers.push(other.primitive_width().unwrap_or(1) as i64),
+        }
+    }
+}
+
+fn check_schema<R: Row>(message: &Message, body: usize) -> Result<Columns, String> {
+    let schema = message.header_as_schema().filter(|_| body == 0).ok_or("the stream has no schema")?;
+    let schema = try_fb_to_schema(schema).map_err(|error| error.to_string())?;
+    if schema.fields() != R::schema().fields() {
+        return Err(format!("its columns are not those of {}: {}", R::TABLE, brief(&schema.to_string())));
+    }
+    let mut columns = Columns::default();
+    schema.fields().iter().for_each(|field| columns.add(field));
+    Ok(columns)
+}
+
+fn check_batch(message: &Message, body: usize, columns: &Columns) -> Result<(), String> {
+    if message.header_type() != MessageHeader::RecordBatch {
+        return Err("a message is neither a schema nor a batch".into());
+    }
+    let batch = message.header_as_record_batch().ok_or("a batch is malformed")?;
+    let (nodes, buffers) = batch.nodes().zip(batch.buffers()).ok_or("a batch has no columns")?;
+    if batch.compression().is_some() {
+        return Err("a batch is compressed".into());
+    }
+    if nodes.len() != columns.nodes || buffers.len() != columns.buffers.len() {
+        return Err(format!("a batch has {} nodes and {} buffers", nodes.len(), buffers.len()));
+    }
+    // A bit for each row is the least that a column takes.
+    let most = body.saturating_mul(8) as i64;
+    let count = |length: i64| (0..=most).contains(&length);
+    let sound = |node: &arrow_ipc::FieldNode| {
+        count(node.length()) && (0..=node.length()).contains(&node.null_count())
+    };
+    if !count(batch.length()) || !nodes.iter().all(sound) {
+        return Err("a batch counts rows that cannot be".into());
+    }
+    let sound = |(buffer, width): (&arrow_ipc::Buffer, &i64)| {
+        let (offset, length) = (buffer.offset(), buffer.length());
+        let inside =
+            offset >= 0 && length >= 0 && offset.checked_add(length).is_some_and(|end| end <= body as i64);
+        inside && offset % 8 == 0 && length % width == 0
+    };
+    if buffers.iter().zip(&columns.buffers).all(sound) {
+        Ok(())
+    } else {
+        Err("a buffer lies outside its batch or between its elements".into())
+    }
 }
 
 fn brief(text: &str) -> String {

@@ -266,22 +266,29 @@ impl Trace {
             reason: error.to_string(),
         };
         // The version decides how the rest is to be understood.
-        let value: serde_json::Value = serde_json::from_slice(&text).map_err(damaged)?;
-        if value["format"] != FORMAT {
-            let reason = format!("its manifest says format {}", value["format"]);
+        #[derive(serde::Deserialize)]
+        struct Head {
+            #[serde(default)]
+            format: serde_json::Value,
+            #[serde(default)]
+            version: serde_json::Value,
+        }
+        let head: Head = serde_json::from_slice(&text).map_err(damaged)?;
+        if head.format != FORMAT {
+            let reason = format!("its manifest says format {}", brief(&head.format));
             return Err(Error::NotATrace { path: self.path.clone(), reason });
         }
-        match value["version"].as_u64() {
+        match head.version.as_u64() {
             Some(found) if found > u64::from(VERSION) => {
                 return Err(Error::NewerVersion { found, supported: VERSION });
             }
             Some(1..) => {}
             _ => {
-                let reason = format!("version {} is not a version", value["version"]);
+                let reason = format!("version {} is not a version", brief(&head.version));
                 return Err(Error::Damaged { member: "manifest.json".into(), reason });
             }
         }
-        serde_json::from_value(value).map_err(damaged)
+        serde_json::from_slice(&text).map_err(damaged)
     }
 
     fn table<'a, R: Row>(&'a self, cell: &'a OnceLock<Table<R>>) -> Result<&'a Table<R>> {
@@ -343,6 +350,11 @@ fn list(path: &Path, archive: &ZipArchive<BufReader<File>>, bytes: u64) -> Resul
         members.insert(name, Entry { index, packed, size });
     }
     Ok(members)
+}
+
+/// A value for a message, cut to a bearable length.
+fn brief(value: &serde_json::Value) -> String {
+    value.to_string().chars().take(80).collect()
 }
 
 /// Whether `packed` bytes in a file of `file` bytes can hold `size` bytes.

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 pub struct Shape(SmallVec<[usize; 4]>);
 
 impl Shape {
-    /// The number of elements, saturating; arrays are only made where it fits (see [`Shape::check`]).
+    /// The number of elements, saturating; arrays are only made where it fits.
     pub fn elements(&self) -> usize {
         if self.contains(&0) { 0 } else { self.iter().fold(1, |n: usize, &d| n.saturating_mul(d)) }
     }

@@ -4,6 +4,7 @@
 use smallvec::smallvec;
 
 use super::operand::{Limit, Operand};
+use super::shape::view;
 use super::{all, apply, apply2, cast, constant};
 use crate::array::{Array, Axes, Dtype, Inputs};
 use crate::error::{Error, Result};
@@ -319,19 +320,30 @@ pub fn isclose<'a, 'b>(
         other => other,
     };
     let (a, b) = (a.to_array("isclose", dtype)?, b.to_array("isclose", dtype)?);
-    // Unsigned integers have no negative differences.
+    // The distance of two integers always fits the unsigned type of their size; the size of the lowest one of a
+    // signed type does not fit that, so it is taken of the product.
     let distance = if dtype.is_integer() {
-        subtract(maximum(&a, &b)?, minimum(&a, &b)?)?
+        view(&subtract(maximum(&a, &b)?, minimum(&a, &b)?)?, unsigned(dtype))?
     } else {
         abs(&subtract(&a, &b)?)?
     };
-    let close = less_equal(distance, add(multiply(abs(&b)?, rtol)?, atol)?)?;
+    let close = less_equal(distance, add(abs(&multiply(&b, rtol)?)?, atol)?)?;
     if dtype.is_integer() {
         return Ok(close);
     }
     let finite = logical_and(isfinite(&a)?, isfinite(&b)?)?;
     let close = logical_or(logical_and(close, finite)?, equal(&a, &b)?)?;
     if equal_nan { logical_or(close, logical_and(isnan(&a)?, isnan(&b)?)?) } else { Ok(close) }
+}
+
+fn unsigned(dtype: Dtype) -> Dtype {
+    match dtype {
+        Dtype::Int8 => Dtype::Uint8,
+        Dtype::Int16 => Dtype::Uint16,
+        Dtype::Int32 => Dtype::Uint32,
+        Dtype::Int64 => Dtype::Uint64,
+        other => other,
+    }
 }
 
 /// True if [`isclose`] holds everywhere.

@@ -149,6 +149,7 @@ pub(crate) fn constant(function: &'static str, value: Scalar, dtype: Dtype) -> R
 #[track_caller]
 fn filled(function: &'static str, shape: Shape, value: Scalar, dtype: Dtype) -> Result<Array> {
     let value = operand::fit(function, value, dtype)?;
+    shape.check(function, dtype.size())?;
     Array::from_op(Op::Full { shape, dtype, value }, Inputs::new())
 }
 

@@ -94,6 +94,11 @@ pub fn pad<'v>(
         return Err(Error::argument("pad", message));
     }
     if mode == PadMode::Constant {
+        let value = value.into();
+        if !value.shape().is_empty() {
+            let message = format!("the value must be a single element, not of shape {}", value.shape());
+            return Err(Error::shape("pad", message));
+        }
         let value = super::full([], value, a.dtype())?;
         let (low, high): (Dims, Dims) = widths.into_iter().unzip();
         let inputs: Inputs = smallvec![a.clone(), value];

@@ -67,9 +67,11 @@ pub fn bits(shape: impl Into<Shape>, width: u8, key: Option<&Array>) -> Result<A
     if !matches!(width, 1 | 2 | 4) {
         return Err(Error::argument("bits", format!("width must be 1, 2 or 4 bytes, not {width}")));
     }
+    let shape = shape.into();
+    shape.check("bits", width.into())?;
     let mut inputs = Inputs::new();
     inputs.push(key_or_next(key)?);
-    Array::from_op(Op::RandomBits { shape: shape.into(), width }, inputs)
+    Array::from_op(Op::RandomBits { shape, width }, inputs)
 }
 
 /// New keys from one: an array of shape `[num, 2]`.

@@ -15,8 +15,6 @@ import { kernelDifferences, numbers, regionDifferences, structure, totals } from
 
 /** Both memory curves over the same axis, each from its own start. */
 function drawMemory({ context: c, width, height }: Surface, traces: [Trace, Trace]): void {
-  c.fillStyle = colour('bg');
-  c.fillRect(0, 0, width, height);
   const span = Math.max(...traces.map((t) => t.end - t.begin));
   const most = Math.max(...traces.map((t) => t.manifest.memory.peak), 1) * 1.1;
   c.font = '12px system-ui, sans-serif';

@@ -46,8 +46,6 @@ export function visible({ layout }: GraphScene, top: number, bottom: number): [n
 
 export function drawGraph({ context: c, width, height }: Surface, scene: GraphScene): void {
   const { camera: k, layout } = scene;
-  c.fillStyle = colour('bg');
-  c.fillRect(0, 0, width, height);
   c.save();
   c.translate(-k.x * k.scale, -k.y * k.scale);
   c.scale(k.scale, k.scale);

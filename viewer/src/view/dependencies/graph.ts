@@ -32,8 +32,7 @@ export interface Nodes extends Graph {
 function chosen(t: Trace, scope: number, around: number): { ops: number[]; omitted: number } {
   const inside = new Uint8Array(t.regions.length);
   for (const region of t.regions) {
-    const parent = region.parent === null ? -1 : t.regions.findIndex((r) => r.id === region.parent);
-    inside[region.row] = region.row === scope || (parent >= 0 && inside[parent]) ? 1 : 0;
+    inside[region.row] = region.row === scope || (region.up >= 0 && inside[region.up]) ? 1 : 0;
   }
   const ops: number[] = [];
   for (let op = 0; op < t.ops.rows; op++) if (scope < 0 || inside[t.regionOfOp[op]!]) ops.push(op);
@@ -46,17 +45,9 @@ function chosen(t: Trace, scope: number, around: number): { ops: number[]; omitt
 
 /** The region directly below the scope that an operation belongs to, or -1. */
 function regionBelow(t: Trace, scope: number): Int32Array {
-  const rows = new Map(t.regions.map((region) => [region.id, region.row]));
-  return Int32Array.from(t.regions, (region) => {
-    let [now, guard] = [region.row, 0];
-    for (;;) {
-      const parent = t.regions[now]!.parent;
-      const up = parent === null ? -1 : (rows.get(parent) ?? -1);
-      if (up === scope) return now;
-      if (up < 0 || guard++ > 64) return -1;
-      now = up;
-    }
-  });
+  const below = new Int32Array(t.regions.length);
+  for (const { row, up } of t.regions) below[row] = up === scope ? row : up < 0 ? -1 : below[up]!;
+  return below;
 }
 
 export function buildGraph(t: Trace, level: Level, scope: number, around: number): Nodes {

@@ -54,10 +54,7 @@ export const dependencies: View = {
 
     const tools = () => {
       const path: number[] = [];
-      for (let at = place.scope, guard = 0; at >= 0 && guard < 64; guard++) {
-        path.unshift(at);
-        at = t.regions[at]!.parent === null ? -1 : t.regions.findIndex((r) => r.id === t.regions[at]!.parent);
-      }
+      for (let at = place.scope; at >= 0; at = t.regions[at]!.up) path.unshift(at);
       render(html`
         <span class="group" role="group" aria-label="Level of detail">${LEVELS.map((level) => html`<button aria-pressed=${String(level === place.level)} ?disabled=${level === 'regions' && t.regions.length === 0}
           @click=${() => rebuild({ ...place, level, camera: null })}>${level[0]!.toUpperCase() + level.slice(1)}</button>`)}</span>
@@ -156,7 +153,11 @@ export const dependencies: View = {
     const pick = (node: number) => {
       if (!scene || node < 0) return select('op', -1);
       const { level, row } = scene.nodes;
-      if (level === 'operations') select('op', row[node]!);
+      if (level === 'regions') {
+        scene.selected = node;
+        reveal(node);
+        redraw();
+      } else if (level === 'operations') select('op', row[node]!);
       else if (level === 'launches') row[node]! >= 0 ? select('launch', row[node]!) : select('op', -1 - row[node]!);
     };
     const open = (node: number) => {

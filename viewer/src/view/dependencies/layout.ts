@@ -43,21 +43,23 @@ export function adjacency(count: number, source: Int32Array, target: Int32Array)
   return { offsets, values, edges };
 }
 
-/** Longest path from the sources; sources then move down to just above their first reader. */
+/** Longest path from the sources. What depends on nothing but sources, such as a view of one, then moves down to its first
+ * reader, so that it does not stand far from where it is used. */
 function depths({ count, from, to }: Graph): Int32Array {
   const depth = new Int32Array(count);
   const out = adjacency(count, from, to);
-  const hasInput = new Uint8Array(count);
+  // 0 depends on nothing, 1 reads one such node, 2 all others.
+  const weight = new Uint8Array(count);
   for (let node = 0; node < count; node++) {
     for (let i = out.offsets[node]!; i < out.offsets[node + 1]!; i++) {
       const next = out.values[i]!;
       if (next <= node) continue;
-      hasInput[next] = 1;
+      weight[next] = weight[node]! < 2 && weight[next] === 0 ? 1 : 2;
       if (depth[next]! <= depth[node]!) depth[next] = depth[node]! + 1;
     }
   }
-  for (let node = 0; node < count; node++) {
-    if (hasInput[node]) continue;
+  for (let node = count - 1; node >= 0; node--) {
+    if (weight[node] === 2) continue;
     let first = Infinity;
     for (let i = out.offsets[node]!; i < out.offsets[node + 1]!; i++) if (out.values[i]! > node) first = Math.min(first, depth[out.values[i]!]!);
     if (Number.isFinite(first)) depth[node] = Math.max(0, first - 1);

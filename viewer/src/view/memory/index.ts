@@ -18,7 +18,7 @@ import { peakTime, stack, type Stack } from './stack';
 const GUTTER = 84;
 const RULER = 24;
 /** Placing more buffers than this would take too long; the largest are kept. */
-const MAX_LIVES = 60_000;
+const MAX_LIVES = 20_000;
 const stacks = new WeakMap<Trace, { rows: number[]; stack: Stack; peak: number }>();
 
 function stackOf(t: Trace) {
@@ -26,7 +26,7 @@ function stackOf(t: Trace) {
   if (!known) {
     let rows = t.lives.map((_, i) => i);
     if (rows.length > MAX_LIVES) rows = rows.sort((a, b) => t.lives[b]!.bytes - t.lives[a]!.bytes).slice(0, MAX_LIVES).sort((a, b) => a - b);
-    known = { rows, stack: stack(rows.map((row) => t.lives[row]!)), peak: peakTime(t.lives) };
+    known = { rows, stack: stack(rows.map((row) => t.lives[row]!)), peak: peakTime(t) };
     stacks.set(t, known);
   }
   return known;
@@ -141,8 +141,6 @@ function draw(s: Surface, t: Trace, { selected, hover, axis, curve, rows, placed
   const { context: c, width, height } = s;
   axis.left = GUTTER;
   axis.width = Math.max(10, width - GUTTER);
-  c.fillStyle = colour('bg');
-  c.fillRect(0, 0, width, height);
   c.font = '12px system-ui, sans-serif';
   c.textBaseline = 'middle';
   c.strokeStyle = colour('grid');

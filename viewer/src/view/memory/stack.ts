@@ -1,6 +1,6 @@
 // Gives each buffer a place of its own: a range of bytes that nothing else has during its life, as low as it goes.
 
-import type { Life } from '../../trace/model';
+import type { Life, Trace } from '../../trace/model';
 
 export interface Stack {
   /** First byte of each life. */
@@ -14,7 +14,8 @@ export function stack(lives: Life[]): Stack {
   const byEnd = lives.map((_, i) => i).sort((a, b) => lives[a]!.end - lives[b]!.end || a - b);
   // Taken ranges, ascending.
   const taken: { from: number; to: number; life: number }[] = [];
-  let [ended, height] = [0, 0];
+  // `full` ranges lie one after the other without a gap.
+  let [ended, height, full] = [0, 0, 0];
   const find = (from: number) => {
     let [low, high] = [0, taken.length];
     while (low < high) {
@@ -31,27 +32,26 @@ export function stack(lives: Life[]): Stack {
       for (let i = find(offset[gone]!); i < taken.length && taken[i]!.from === offset[gone]; i++) {
         if (taken[i]!.life === gone) {
           taken.splice(i, 1);
+          full = Math.min(full, i);
           break;
         }
       }
     }
-    let [at, i] = [0, 0];
+    let [at, i] = [full === 0 ? 0 : taken[full - 1]!.to, full];
+    const first = i;
     for (; i < taken.length && taken[i]!.from - at < life.bytes; i++) at = taken[i]!.to;
     offset[row] = at;
     taken.splice(i, 0, { from: at, to: at + life.bytes, life: row });
+    if (i === first) full = i + 1;
     height = Math.max(height, at + life.bytes);
   }
   return { offset, height };
 }
 
-/** The moment of the largest active memory, from the lives themselves. */
-export function peakTime(lives: Life[]): number {
-  const events = lives.flatMap((life) => [{ time: life.start, by: life.bytes }, ...(life.after ? [] : [{ time: life.end, by: -life.bytes }])]);
-  events.sort((a, b) => a.time - b.time || a.by - b.by);
-  let [now, most, when] = [0, -1, 0];
-  for (const event of events) {
-    now += event.by;
-    if (now > most) [most, when] = [now, event.time];
-  }
-  return when;
+/** The moment of the largest active memory. */
+export function peakTime(t: Trace): number {
+  const { active, time_ns } = t.memory;
+  let best = 0;
+  for (let i = 1; i < active.length; i++) if (active[i]! > active[best]!) best = i;
+  return active.length > 0 && active[best]! >= t.manifest.memory.activeAtStart ? time_ns[best]! : t.begin;
 }

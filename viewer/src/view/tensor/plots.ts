@@ -6,8 +6,6 @@ import type { Surface } from '../../ui/canvas';
 import type { Statistics, Tensor } from './npy';
 
 export function drawHistogram({ context: c, width, height }: Surface, s: Statistics | null): void {
-  c.fillStyle = colour('bg');
-  c.fillRect(0, 0, width, height);
   c.font = '11px system-ui, sans-serif';
   c.textBaseline = 'middle';
   if (!s || !Number.isFinite(s.min)) {
@@ -71,8 +69,6 @@ function ramp(part: number, signed: boolean, dark: boolean): [number, number, nu
 const FAULTS = { nan: [214, 0, 170], inf: [255, 166, 0], zero: [130, 140, 152] } as const;
 
 export function drawHeat({ context: c, width, height }: Surface, t: Tensor, s: Statistics, { slice, faults }: HeatOptions, dark: boolean): Heat {
-  c.fillStyle = colour('bg');
-  c.fillRect(0, 0, width, height);
   const strides = t.shape.map((_, i) => t.shape.slice(i + 1).reduce((a, b) => a * b, 1));
   const [rows, columns] = [slice.rowAxis < 0 ? 1 : t.shape[slice.rowAxis]!, slice.columnAxis < 0 ? 1 : t.shape[slice.columnAxis]!];
   let base = 0;

@@ -56,8 +56,6 @@ export function draw({ context: c, width, height }: Surface, scene: Scene): void
   const { axis, places: p, t } = scene;
   axis.left = GUTTER;
   axis.width = Math.max(10, width - GUTTER);
-  c.fillStyle = colour('bg');
-  c.fillRect(0, 0, width, height);
   c.font = `12px ${getComputedStyle(document.documentElement).fontFamily}`;
   c.textBaseline = 'middle';
   ruler(c, scene, height);
@@ -90,12 +88,20 @@ function ruler(c: CanvasRenderingContext2D, { axis }: Scene, height: number): vo
 }
 
 function regions(c: CanvasRenderingContext2D, { t, axis, places: p }: Scene): void {
+  const drawn = new Float64Array(p.regions.rows);
   for (const region of t.regions) {
-    if (region.depth >= p.regions.rows) continue;
+    if (region.depth >= p.regions.rows || region.end < axis.begin || region.start > axis.end) continue;
     const [x0, x1] = [Math.max(GUTTER, axis.x(region.start)), Math.min(axis.left + axis.width, axis.x(region.end))];
-    if (x1 < GUTTER || x0 > axis.left + axis.width || x1 - x0 < 1) continue;
+    // What is narrower than a pixel is drawn once for each pixel.
+    if (x1 <= drawn[region.depth]! + 1) continue;
+    drawn[region.depth] = x1;
     const top = p.regions.top + region.depth * REGION;
     c.fillStyle = colour('panel');
+    if (x1 - x0 < 3) {
+      c.fillStyle = colour('line');
+      c.fillRect(x0, top, 1, REGION - 2);
+      continue;
+    }
     c.strokeStyle = colour('line');
     c.fillRect(x0, top, x1 - x0, REGION - 2);
     c.strokeRect(Math.round(x0) + 0.5, top + 0.5, Math.max(1, Math.round(x1 - x0) - 1), REGION - 3);
@@ -213,13 +219,15 @@ function arrows(c: CanvasRenderingContext2D, { t, axis, places: p, selected, lin
     const [a, ah] = place(from);
     const [b, bh] = place(to);
     const [y0, y1] = [a + ah * 0.55, b + bh * 0.4];
-    const bend = Math.max(24, Math.min(120, Math.abs(x1 - x0) / 2));
+    // Backwards in time, which clocks of two devices can make of it, needs a wider curve.
+    const bend = x1 < x0 ? 40 : Math.min(120, (x1 - x0) / 2);
+    const lift = a === b ? -Math.min(22, 4 + Math.abs(x1 - x0) / 4) : 0;
     c.strokeStyle = colour(name);
     c.fillStyle = colour(name);
     c.lineWidth = 1.5;
     c.beginPath();
     c.moveTo(x0, y0);
-    c.bezierCurveTo(x0 + bend, y0 + (a === b ? -22 : 0), x1 - bend, y1 + (a === b ? -22 : 0), x1, y1);
+    c.bezierCurveTo(x0 + bend, y0 + lift, x1 - bend, y1 + lift, x1, y1);
     c.stroke();
     c.beginPath();
     c.moveTo(x1, y1);
@@ -228,7 +236,7 @@ function arrows(c: CanvasRenderingContext2D, { t, axis, places: p, selected, lin
     c.fill();
   };
   for (const from of links.producers) arrow(from, selected, 'select');
-  for (const to of links.readers) arrow(selected, to, 'bad');
+  for (const to of links.readers) arrow(selected, to, 'accent');
   c.lineWidth = 1;
 }
 
@@ -264,7 +272,11 @@ function memory(c: CanvasRenderingContext2D, { t, axis, curve, places: p }: Scen
     c.lineTo(GUTTER + axis.width, Math.round(y(value)) + 0.5);
     c.stroke();
     c.setLineDash([]);
-    c.fillText(label, GUTTER + 6, y(value) + 9);
+    const wide = c.measureText(label).width;
+    c.fillStyle = colour('bg');
+    c.fillRect(GUTTER + 2, y(value) + 2, wide + 8, 15);
+    c.fillStyle = colour(name);
+    c.fillText(label, GUTTER + 6, y(value) + 10);
   };
   line(peak, 'muted', `peak ${f.bytes(peak)}`);
   line(limit, 'bad', `limit ${f.bytes(limit)}`);

@@ -16,7 +16,8 @@ import { draw, GUTTER, places, type Scene } from './draw';
 import { neighbours } from './links';
 import { lowerBound, MemoryCurve } from './lod';
 
-const axes = new WeakMap<Trace, Axis>();
+/** By file, because a large trace is shown before it is complete. */
+const axes = new WeakMap<Blob, Axis>();
 const curves = new WeakMap<Trace, MemoryCurve>();
 
 export function curveOf(t: Trace): MemoryCurve {
@@ -29,8 +30,8 @@ export function curveOf(t: Trace): MemoryCurve {
 }
 
 export function axisOf(t: Trace): Axis {
-  let axis = axes.get(t);
-  if (!axis) axes.set(t, (axis = new Axis(t.begin, t.end)));
+  let axis = axes.get(t.file);
+  if (!axis) axes.set(t.file, (axis = new Axis(t.begin, t.end)));
   return axis;
 }
 

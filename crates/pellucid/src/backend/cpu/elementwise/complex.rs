@@ -142,6 +142,44 @@ fn over_i(x: Complex64) -> Complex64 {
     Complex64::new(x.im, -x.re)
 }
 
+/// Kahan's formula ("Branch cuts for complex elementary functions", 1987): on the cuts, the sign of zero decides the side.
+fn arcsin(x: Complex64) -> Complex64 {
+    if x.re.is_infinite() || x.im.is_infinite() {
+        let unit = |v: f64| f64::from(u8::from(v.is_infinite()));
+        let re = unit(x.re).atan2(unit(x.im)).copysign(x.re);
+        return Complex64::new(re, f64::INFINITY.copysign(x.im));
+    }
+    let (low, high) = (sqrt(Complex64::new(1.0 - x.re, -x.im)), sqrt(Complex64::new(1.0 + x.re, x.im)));
+    let re = x.re.atan2(low.re * high.re - low.im * high.im);
+    Complex64::new(re, (low.re * high.im - low.im * high.re).asinh())
+}
+
+/// See [`arcsin`].
+fn arccos(x: Complex64) -> Complex64 {
+    if x.re.is_infinite() || x.im.is_infinite() {
+        let other = arcsin(x);
+        return Complex64::new(std::f64::consts::FRAC_PI_2 - other.re, -other.im);
+    }
+    let (low, high) = (sqrt(Complex64::new(1.0 - x.re, -x.im)), sqrt(Complex64::new(1.0 + x.re, x.im)));
+    Complex64::new(2.0 * low.re.atan2(high.re), (high.re * low.im - high.im * low.re).asinh())
+}
+
+fn arccosh(x: Complex64) -> Complex64 {
+    let other = arccos(x);
+    Complex64::new(other.im.abs(), other.re.copysign(x.im))
+}
+
+/// See [`arcsin`]. Parts that come from `f32` have squares in `f64`.
+fn arctanh(x: Complex64) -> Complex64 {
+    if x.re.is_infinite() || x.im.is_infinite() {
+        return Complex64::new(0f64.copysign(x.re), std::f64::consts::FRAC_PI_2.copysign(x.im));
+    }
+    let re = x.re.abs();
+    let length = (4.0 * re / ((1.0 - re) * (1.0 - re) + x.im * x.im)).ln_1p();
+    let angle = (2.0 * x.im).atan2((1.0 - re) * (1.0 + re) - x.im * x.im);
+    Complex64::new((0.25 * length).copysign(x.re), 0.5 * angle)
+}
+
 fn power(a: Complex64, b: Complex64) -> Complex64 {
     if b.re == 0.0 && b.im == 0.0 {
         return Complex64::new(1.0, 0.0);
@@ -183,12 +221,12 @@ unary_table! { exact: wide Complex32;
 }
 
 unary_table! { smooth: scalar Complex32;
-    Arccos -> Complex32, |x| down(up(x).acos());
-    Arccosh -> Complex32, |x| down(up(x).acosh());
-    Arcsin -> Complex32, |x| down(up(x).asin());
-    Arcsinh -> Complex32, |x| down(up(x).asinh());
-    Arctan -> Complex32, |x| down(up(x).atan());
-    Arctanh -> Complex32, |x| down(up(x).atanh());
+    Arccos -> Complex32, |x| down(arccos(up(x)));
+    Arccosh -> Complex32, |x| down(arccosh(up(x)));
+    Arcsin -> Complex32, |x| down(arcsin(up(x)));
+    Arcsinh -> Complex32, |x| down(over_i(arcsin(times_i(up(x)))));
+    Arctan -> Complex32, |x| down(over_i(arctanh(times_i(up(x)))));
+    Arctanh -> Complex32, |x| down(arctanh(up(x)));
     Cos -> Complex32, |x| down(cosh(times_i(up(x))));
     Cosh -> Complex32, |x| down(cosh(up(x)));
     Exp -> Complex32, |x| down(exp(up(x)));

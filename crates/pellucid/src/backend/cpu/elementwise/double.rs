@@ -23,6 +23,11 @@ pub(super) fn arcsinh(x: f64) -> f64 {
     }
 }
 
+/// As [`arcsinh`].
+pub(super) fn arccosh(x: f64) -> f64 {
+    if x > 1e150 && x.is_finite() { x.ln() + std::f64::consts::LN_2 } else { x.acosh() }
+}
+
 pub(super) fn sigmoid(x: f64) -> f64 {
     let e = (-x.abs()).exp();
     (if x >= 0.0 { 1.0 } else { e }) / (1.0 + e)

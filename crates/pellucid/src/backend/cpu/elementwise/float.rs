@@ -107,7 +107,7 @@ binary_table! { smooth_pair_f32: wide f32;
 
 unary_table! { smooth_f64: scalar f64;
     Arccos -> f64, |x| x.acos();
-    Arccosh -> f64, |x| x.acosh();
+    Arccosh -> f64, |x| double::arccosh(x);
     Arcsin -> f64, |x| x.asin();
     Arcsinh -> f64, |x| double::arcsinh(x);
     Arctan -> f64, |x| x.atan();

@@ -11,6 +11,17 @@ use crate::error::Result;
 pub(super) fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, out: &mut Out) -> Result<()> {
     let (outputs, elements) = (count(&layout.kept), count(&layout.reduced));
     let out_size = out.dtype.size() as isize;
+    if elements == 0 {
+        // An input without elements has no positions, and none may be computed from its strides.
+        for i in 0..outputs {
+            // SAFETY: a position of the output.
+            unsafe {
+                let to = out.ptr().offset(offset(&layout.kept, i).1 * out_size);
+                A::write(out.dtype, to, 1, &[O::identity(out.dtype)]);
+            }
+        }
+        return Ok(());
+    }
     if elements <= BLOCK {
         let (identity, out) = (O::identity(out.dtype), &*out);
         parallel::ranges(outputs, 1, elements * x.dtype.size(), |range| {

@@ -68,7 +68,9 @@ impl Tensor {
     }
 
     fn to_vec<T: Element>(&self) -> Vec<T> {
-        self.input().as_slice::<T>().iter().map(|&v| T::from_stored(v)).collect()
+        let n: usize = self.shape.iter().product();
+        let all: &[T::Stored] = bytemuck::cast_slice(&self.memory);
+        all[self.offset..][..n].iter().map(|&v| T::from_stored(v)).collect()
     }
 
     /// Every element of a row-major array as a complex `f64`, which holds all but long 64-bit integers.
