@@ -3,6 +3,7 @@
 //! Types narrower than 32 bits lie packed in 32-bit words. A kernel's invocation writes whole words, so that no two
 //! write the same one.
 
+mod angles;
 mod functions;
 mod math;
 
