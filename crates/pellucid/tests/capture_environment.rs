@@ -246,6 +246,8 @@ fn a_killed_program_leaves_a_file_that_can_be_recovered() {
         assert!(start.elapsed() < Duration::from_secs(60), "nothing is written");
         std::thread::sleep(Duration::from_millis(20));
     }
+    // Tables are written a few times a second; elements of arrays at once.
+    std::thread::sleep(Duration::from_secs(2));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(matches!(Trace::open(&path), Err(pellucid_trace::Error::CutShort { .. })));

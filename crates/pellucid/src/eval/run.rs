@@ -101,7 +101,9 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
             .after(launch, &Outcome { result, fallback, kernel, timed_by, started, ended: Instant::now() });
     }
     *last.array.0.state.lock() = match outcome {
-        Ok(made) if !made.value.buffer().is_host() => State::Enqueued(made.value, batch.clone()),
+        Ok(made) if !made.value.buffer().is_host() || made.value.checks().is_some() => {
+            State::Enqueued(made.value, batch.clone())
+        }
         Ok(made) => State::Ready(made.value),
         Err(failure) => State::Failed(failure),
     };

@@ -71,7 +71,8 @@ fn check(step: &Step, values: &Values, op: &Op) -> Option<Arc<Check>> {
     let (Op::Take { axis } | Op::TakeAlongAxis { axis }) = op else { return None };
     let (x, indices) = (step.input(step.inputs[0]), step.input(step.inputs[1]));
     let (site, size) = (step.last().array.call_site(), x.shape()[*axis]);
-    Some(Check::new(op.name(), site, indices.clone(), values[1].clone(), *axis, size))
+    let stream = step.last().array.stream();
+    Some(Check::new(op.name(), site, stream, indices.clone(), values[1].clone(), *axis, size))
 }
 
 /// The input whose memory the result takes. The stream's own unsubmitted commands may still use it: they come first.
@@ -116,6 +117,9 @@ fn relayout(context: &Context, step: &Step, values: Values) -> Result<Made> {
     let value = &values[0];
     let view = |value: &Value| value.view_as(op, input.shape_ref(), input.dtype(), out.shape_ref());
     if let Some(value) = view(value) {
+        // Ready only when all others are, and good only if they are.
+        let value =
+            if matches!(op, Op::Depends) { value.checked(gpu::gathered(values.iter(), None)) } else { value };
         return Ok(Made { value, ran: false, reused: None, fallback: false });
     }
     let strides = value.strides(input.shape_ref());

@@ -8,12 +8,15 @@ use crate::call_site::CallSite;
 use crate::error::Error;
 use crate::eval::Failure;
 use crate::op::Scalar;
+use crate::stream::Stream;
 
 /// One launch's indices.
 pub(crate) struct Check {
     /// The operation, and the line that asked for it.
     pub function: &'static str,
     pub site: CallSite,
+    /// The stream it runs on.
+    pub stream: Stream,
     /// The indices, to tell which one was wrong.
     pub indices: Array,
     pub value: Value,
@@ -36,12 +39,13 @@ impl Check {
     pub fn new(
         function: &'static str,
         site: CallSite,
+        stream: Stream,
         indices: Array,
         value: Value,
         axis: usize,
         size: usize,
     ) -> Arc<Check> {
-        Arc::new(Check { function, site, indices, value, axis, size, outcome: OnceLock::new() })
+        Arc::new(Check { function, site, stream, indices, value, axis, size, outcome: OnceLock::new() })
     }
 
     /// Tells what the kernel found: the row-major position of the first index out of range, if there is one.
@@ -56,6 +60,9 @@ impl Check {
             let (op, site) = (self.function.to_owned(), self.site);
             Arc::new(Failure::new(Error::Launch { op, site, source: Arc::new(error) }))
         });
+        if let Some(failure) = &failure {
+            self.stream.record_failure(failure);
+        }
         // Told once; a second word would be about a device that was lost meanwhile.
         let _ = self.outcome.set(failure);
     }
