@@ -47,6 +47,8 @@ pub(super) struct Accounts {
     pub registry: Registry,
     /// Counts what waiters wait for.
     pub changes: u64,
+    /// Waiters that have got memory and still count as stuck.
+    pub served: usize,
     /// Who sees every change, in order, because the lock is held.
     pub observer: fn() -> Option<Arc<dyn Observer>>,
     /// Counts frees, for the cache's order by age over all devices.
@@ -71,6 +73,7 @@ impl Accounts {
             streams: Vec::new(),
             registry: Registry::new(),
             changes: 0,
+            served: 0,
             observer,
             clock: 0,
         }

@@ -84,7 +84,11 @@ impl Central {
         let mut accounts = self.accounts.lock();
         loop {
             if let Some(found) = accounts.find(pool, id, demand, fresh, &mut evicted) {
+                accounts.served += 1;
                 drop(accounts);
+                drop(stuck);
+                self.accounts.lock().served -= 1;
+                self.work_ended();
                 return Ok(found);
             }
             let changes = accounts.changes;
@@ -92,13 +96,13 @@ impl Central {
                 evicted.clear();
                 workforce.is_left(&outstanding)
             });
-            if !left {
+            if !left && accounts.is_quiet_since(changes) {
                 // One at a time: who gives up here goes on, and may free what the others wait for.
                 let turn = MutexGuard::unlocked(&mut accounts, || {
                     let turn = self.giving_up.lock();
                     (!workforce.is_left(&outstanding)).then_some(turn)
                 });
-                let Some(turn) = turn else { continue };
+                let Some(turn) = turn.filter(|_| accounts.is_quiet_since(changes)) else { continue };
                 let found = accounts.last_resort(pool, id, demand, fresh, &mut evicted);
                 drop(accounts);
                 drop(stuck);
@@ -114,6 +118,12 @@ impl Central {
 }
 
 impl Accounts {
+    /// Whether what the scheduler said after `changes` still holds: nothing changed, and nobody who counts as stuck has
+    /// got memory and is about to go on.
+    fn is_quiet_since(&self, changes: u64) -> bool {
+        self.changes == changes && self.served == 0
+    }
+
     /// Nothing is left to wait for.
     fn last_resort(
         &mut self,
