@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::clock::Clock;
 use super::pipeline::Pipelines;
 use super::submit::Submissions;
 use super::transfer;
@@ -21,6 +22,7 @@ pub(crate) struct Gpu {
     pub features: wgpu::Features,
     pub pipelines: Pipelines,
     pub submissions: Submissions,
+    pub clock: Clock,
     pub info: DeviceInfo,
     faults: Arc<Faults>,
 }
@@ -140,9 +142,9 @@ fn open(id: Device, adapter: &wgpu::Adapter) -> Result<Gpu> {
         gone.lost.store(true, Ordering::Release);
     });
     let info = describe(adapter, features);
-    let submissions = Submissions::new(&device);
-    let gpu =
-        Gpu { id, device, queue, limits, features, pipelines: Pipelines::new(), submissions, info, faults };
+    let (submissions, clock) = (Submissions::new(&device), Clock::new(&queue, features));
+    let pipelines = Pipelines::new();
+    let gpu = Gpu { id, device, queue, limits, features, pipelines, submissions, clock, info, faults };
     transfer::register(&gpu);
     Ok(gpu)
 }

@@ -7,6 +7,7 @@
 mod arg_reduce;
 mod assemble;
 mod check;
+mod clock;
 mod device;
 mod elementwise;
 mod fill;
