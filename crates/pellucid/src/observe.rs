@@ -103,10 +103,13 @@ pub(crate) trait Observer: Send + Sync {
     /// A launch is about to run; its inputs are complete, and may be overwritten by it.
     fn before(&self, launch: &Launch, inputs: &[Value]);
     fn after(&self, launch: &Launch, outcome: &Outcome);
-    /// Launches that a GPU was given together ran between these times, in this order.
-    fn timed(&self, launches: &[u64], times: Times);
     /// Whether every launch on a GPU is to be timed by itself, which keeps it from being submitted with others.
-    fn times_each_launch(&self) -> bool;
+    fn times_each_launch(&self) -> bool {
+        true
+    }
+    /// Launches that a GPU was given together ran between these times, in this order. Not called if each launch is
+    /// timed by itself.
+    fn timed(&self, _launches: &[u64], _times: Times) {}
     fn wait(&self, event: &WaitEvent);
 }
 

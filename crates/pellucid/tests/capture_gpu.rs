@@ -39,7 +39,8 @@ fn captured(mode: Mode, run: impl FnOnce()) -> (Trace, Vec<Launch>) {
 #[test]
 fn launches_are_timed_one_by_one_by_the_gpu_itself() {
     let _alone = alone();
-    let (_, launches) = captured(Mode::Replay, || with_device(Device::gpu(), || work(20)).unwrap().eval().unwrap());
+    let (_, launches) =
+        captured(Mode::Replay, || with_device(Device::gpu(), || work(20)).unwrap().eval().unwrap());
     assert_eq!(launches.len(), 41);
     let stamps = device_info(Device::gpu()).unwrap().features.iter().any(|f| f == "timestamp_query");
     let expected = if stamps { "gpu timestamp" } else { "gpu submission" };

@@ -13,6 +13,7 @@ use pellucid_trace::{Mode, Writer};
 use super::stats::look_at;
 use super::{CaptureError, Options, Summary, facts};
 use crate::array::{Array, HostView, State, Value};
+use crate::backend::gpu;
 use crate::call_site::CallSite;
 use crate::error::Result;
 use crate::eval::{Member, Step};
@@ -141,8 +142,19 @@ impl Recorder {
     }
 
     /// Completes the file.
-    pub fn finish(&self, function: &'static str, partial: bool) -> Result<Summary> {
-        let manifest = trace::Manifest { partial, ..self.manifest() };
+    pub fn finish(
+        &self,
+        function: &'static str,
+        partial: bool,
+        native: Option<trace::schema::NativeCapture>,
+    ) -> Result<Summary> {
+        if gpu::debugging() {
+            for (_, text) in gpu::all_sources() {
+                self.writer.kernel(&text, "wgsl");
+            }
+        }
+        let native = native.into_iter().collect();
+        let manifest = trace::Manifest { partial, native, ..self.manifest() };
         let duration = self.window.get().map_or(Duration::ZERO, |w| w.start.elapsed());
         let written = self.writer.finish(manifest).map_err(|e| CaptureError::from(e).into_error(function))?;
         Ok(Summary {
@@ -153,6 +165,7 @@ impl Recorder {
             duration,
             truncated: written.truncated,
             left_out: written.left_out,
+            native: None,
         })
     }
 

@@ -26,7 +26,7 @@ mod validate;
 mod wgsl;
 
 pub(crate) use check::{Check, Checks, gathered};
-pub(crate) use device::{Gpu, count, gpu, has_hardware, info};
+pub(crate) use device::{Gpu, all_sources, count, debugging, gpu, has_hardware, info};
 pub(crate) use pipeline::validating;
 pub(crate) use record::recorder;
 pub(crate) use step::{can_fuse, copies, copy, most_inputs, run, supports};

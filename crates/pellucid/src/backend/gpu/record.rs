@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::check::Check;
 use super::clock::{Stamps, Timed};
-use super::device::Gpu;
+use super::device::{Gpu, debugging};
 use super::pipeline::Pipeline;
 use super::wgsl::ROW;
 use crate::error::{Error, Result};
@@ -138,7 +138,11 @@ impl Recorder {
             entries: &entries,
         });
         drop(entries);
+        let grouped = debugging();
         let pass = self.pass(gpu, stream);
+        if grouped {
+            pass.push_debug_group(&pipeline.label);
+        }
         pass.set_pipeline(&pipeline.pipeline);
         pass.set_bind_group(0, &group, &[]);
         if pipeline.immediates {
@@ -146,6 +150,9 @@ impl Recorder {
         }
         let [x, y, z] = dispatch.groups;
         pass.dispatch_workgroups(x, y, z);
+        if grouped {
+            pass.pop_debug_group();
+        }
         for bind in dispatch.binds {
             self.bytes += bind.bytes;
             self.held.entry(bind.buffer.id()).or_insert_with(|| bind.buffer.clone());
