@@ -270,7 +270,11 @@ impl Recorder {
         let inputs = work.inputs.iter().map(Array::id).collect();
         let shapes: Vec<_> = work.inputs.iter().map(Array::shape_ref).collect();
         let bytes = work.inputs.iter().map(Array::nbytes).sum::<usize>() + array.nbytes();
-        let (name, json) = (known.text(work.op.name()), json(known, &work.op));
+        let name = match &work.op {
+            Op::Custom(kernel) => format!("custom {}", kernel.name).into(),
+            op => known.text(op.name()),
+        };
+        let json = json(known, &work.op);
         known.arrays.insert(array.id());
         trace::Op {
             flops: work.op.flops(&shapes, array.shape_ref()),
@@ -433,6 +437,9 @@ impl Observer for Recorder {
 
 /// What a kernel is called: its operations and the type of its result.
 fn kernel_name(step: &Step) -> String {
+    if let Op::Custom(kernel) = &step.last().work.op {
+        return kernel.name.clone();
+    }
     let mut name = String::new();
     for member in step.members.iter().take(6) {
         if !name.is_empty() {

@@ -52,6 +52,7 @@ impl Op {
             | Op::Matmul => (2, 2),
             Op::Select | Op::PutAlongAxis { .. } | Op::Addmm { .. } => (3, 3),
             Op::Concatenate { .. } | Op::Depends => (1, usize::MAX),
+            Op::Custom(spec) => (spec.inputs.len(), spec.inputs.len()),
             _ => (1, 1),
         };
         if (low..=high).contains(&count) {
@@ -90,6 +91,13 @@ impl Op {
                 Ok((shape.broadcast_for(name, inputs[0].0)?, inputs[1].1))
             }
             Op::Cast { dtype } => Ok((inputs[0].0.clone(), *dtype)),
+            Op::Custom(spec) => {
+                spec.check()?;
+                for (port, &(_, dtype)) in spec.inputs.iter().zip(inputs) {
+                    same_dtype(name, port.dtype, dtype)?;
+                }
+                Ok(spec.result())
+            }
             Op::Contiguous | Op::Depends => Ok((inputs[0].0.clone(), inputs[0].1)),
             Op::Reshape { shape } => {
                 if shape.elements() != inputs[0].0.elements() {

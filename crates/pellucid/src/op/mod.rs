@@ -2,14 +2,18 @@
 //! run by the backends, fused by the planner, printed in graphs and written to traces.
 
 mod cost;
+mod custom;
 mod elementwise;
 mod infer;
 mod program;
 mod scalar;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+pub use custom::{CustomKernel, Port};
 pub use elementwise::{BinaryOp, UnaryOp};
 pub use infer::Spec;
 pub(crate) use program::{Arg, Func, Instr, Program};
@@ -76,6 +80,17 @@ pub struct SliceSpec {
     pub size: Dims,
     /// Distance between positions; negative runs backwards.
     pub step: SmallVec<[isize; 4]>,
+}
+
+impl SliceSpec {
+    /// `size` neighbours of a one-dimensional array, from `start` on.
+    pub(crate) fn range(start: usize, size: usize) -> SliceSpec {
+        SliceSpec {
+            start: Dims::from_slice(&[start]),
+            size: Dims::from_slice(&[size]),
+            step: SmallVec::from_slice(&[1]),
+        }
+    }
 }
 
 /// An operation: what to compute, without what to compute it on.
@@ -250,6 +265,11 @@ pub enum Op {
         #[serde(with = "scalar::float_text")]
         beta: f64,
     },
+
+    // ---- kernels of the user
+    /// A kernel written in WGSL; all its outputs lie in one array of bytes if there are several. Inputs: as it declares
+    /// them, row-major.
+    Custom(Arc<CustomKernel>),
 }
 
 /// What [`Op::AsStrided`] reads: in elements, from the start of the row-major input.
@@ -311,6 +331,7 @@ impl Op {
             Op::Argsort { .. } => "argsort",
             Op::Matmul => "matmul",
             Op::Addmm { .. } => "addmm",
+            Op::Custom(_) => "custom",
         }
     }
 

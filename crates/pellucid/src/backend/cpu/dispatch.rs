@@ -1,6 +1,8 @@
 //! From an operation to its kernel.
 
-use super::{In, Out, arg_reduce, assemble, fill, index, matmul, random, reduce, scan, softmax, sort};
+use super::{
+    In, Out, arg_reduce, assemble, custom, fill, index, matmul, random, reduce, scan, softmax, sort,
+};
 use crate::error::{Error, Result};
 use crate::op::Op;
 
@@ -26,6 +28,7 @@ pub(crate) fn run(op: &Op, inputs: &[In], out: &mut Out) -> Result<()> {
         Op::Argsort { axis } => sort::argsort(&inputs[0], *axis, out)?,
         Op::Matmul => matmul::matmul(&inputs[0], &inputs[1], out)?,
         Op::Addmm { alpha, beta } => matmul::addmm(&inputs[0], &inputs[1], &inputs[2], *alpha, *beta, out)?,
+        Op::Custom(spec) => custom::run(spec, inputs, out)?,
         Op::Unary(_)
         | Op::Binary(_)
         | Op::Select

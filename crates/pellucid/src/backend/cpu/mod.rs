@@ -6,6 +6,7 @@ mod accumulator;
 mod arg_reduce;
 mod assemble;
 mod copy;
+mod custom;
 mod dispatch;
 mod elementwise;
 mod exp;

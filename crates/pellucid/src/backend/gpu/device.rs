@@ -135,6 +135,8 @@ fn wanted() -> wgpu::Features {
         | wgpu::Features::SUBGROUP
         | wgpu::Features::IMMEDIATES
         | wgpu::Features::TIMESTAMP_QUERY
+        // Only for text in Metal's own language.
+        | if cfg!(target_vendor = "apple") { wgpu::Features::PASSTHROUGH_SHADERS } else { wgpu::Features::empty() }
 }
 
 fn open(id: Device, adapter: &wgpu::Adapter) -> Result<Gpu> {

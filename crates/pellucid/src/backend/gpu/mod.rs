@@ -8,6 +8,7 @@ mod arg_reduce;
 mod assemble;
 mod check;
 mod clock;
+mod custom;
 mod device;
 mod elementwise;
 mod fill;

@@ -28,16 +28,38 @@ pub(crate) struct Pipeline {
     pub flags: bool,
     /// Parameters come as immediates, not from a buffer.
     pub immediates: bool,
-    /// Parameter words, with a zero at the end that is not the caller's.
+    /// Parameter words, with a zero at the end that is not the caller's; none for kernels of the user.
     pub params: usize,
     /// Its text.
     pub source: Arc<str>,
 }
 
+/// A kernel of the user, to be compiled.
+pub(crate) struct Source {
+    pub label: String,
+    pub text: String,
+    /// The same in Metal's language, and its workgroup.
+    pub msl: Option<(String, [u32; 3])>,
+    pub outputs: u32,
+    pub inputs: u32,
+    pub shared: bool,
+}
+
+/// Which bindings a kernel has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Bindings {
+    outputs: u32,
+    inputs: u32,
+    shared: bool,
+    flags: bool,
+    /// Parameters come from a buffer, bound last.
+    params: bool,
+}
+
 /// The compiled kernels of a device.
 pub(crate) struct Pipelines {
     known: RwLock<HashMap<Key, Arc<Pipeline>>>,
-    layouts: Mutex<HashMap<(u32, bool, bool, bool), wgpu::BindGroupLayout>>,
+    layouts: Mutex<HashMap<Bindings, wgpu::BindGroupLayout>>,
 }
 
 /// Whether shaders are compiled with bounds checks and launches compared with the CPU: `PELLUCID_VALIDATE=1`.
@@ -64,6 +86,41 @@ impl Pipelines {
         Ok(self.known.write().entry(key).or_insert(made).clone())
     }
 
+    /// A kernel of the user.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the device's compiler refuses the text.
+    pub fn get_custom(&self, gpu: &Gpu, key: Key, write: impl FnOnce() -> Source) -> Result<Arc<Pipeline>> {
+        if let Some(known) = self.known.read().get(&key) {
+            return Ok(known.clone());
+        }
+        let Source { label, text, msl, outputs, inputs, shared } = write();
+        let layout = self.layout(gpu, Bindings { outputs, inputs, shared, flags: false, params: false });
+        let pipeline = gpu
+            .guarded(|| match &msl {
+                Some((msl, workgroup)) if gpu.has(wgpu::Features::PASSTHROUGH_SHADERS) => {
+                    let module = metal_module(gpu, &label, msl, *workgroup);
+                    create(gpu, &label, &module, "main0", &layout, 0)
+                }
+                // With the checks: nobody has proved that it stays inside its buffers.
+                _ => create(gpu, &label, &checked_module(gpu, &label, &text), "main", &layout, 0),
+            })
+            .map_err(|error| {
+                Error::argument("kernel", format!("kernel {label:?} does not compile here: {error}"))
+            })?;
+        let made = Arc::new(Pipeline {
+            label,
+            pipeline,
+            layout,
+            buffers: outputs + inputs,
+            flags: false,
+            immediates: false,
+            params: 0,
+            source: msl.map_or(text, |(msl, _)| msl).into(),
+        });
+        Ok(self.known.write().entry(key).or_insert(made).clone())
+    }
+
     /// Names and texts of all kernels compiled so far.
     pub fn sources(&self) -> Vec<(String, Arc<str>)> {
         self.known.read().values().map(|p| (p.label.clone(), p.source.clone())).collect()
@@ -74,34 +131,35 @@ impl Pipelines {
         let most = if gpu.has(wgpu::Features::IMMEDIATES) { gpu.limits.max_immediate_size } else { 0 };
         let immediates = params * 4 <= most as usize;
         let source = text.finish(immediates);
-        let layout = self.layout(gpu, buffers, shared, flags, immediates);
+        let bindings = Bindings { outputs: 1, inputs: buffers - 1, shared, flags, params: !immediates };
+        let layout = self.layout(gpu, bindings);
         let failed = |error: String| {
             Error::internal("gpu", format!("kernel {label} does not compile: {error}\n{source}"))
         };
         let pipeline = gpu
-            .guarded(|| create(gpu, &label, &source, &layout, if immediates { params as u32 * 4 } else { 0 }))
+            .guarded(|| {
+                let module = if validating() {
+                    checked_module(gpu, &label, &source)
+                } else {
+                    trusted_module(gpu, &label, &source)
+                };
+                let size = if immediates { params as u32 * 4 } else { 0 };
+                create(gpu, &label, &module, "main", &layout, size)
+            })
             .map_err(failed)?;
         Ok(Pipeline { label, pipeline, layout, buffers, flags, immediates, params, source: source.into() })
     }
 
-    /// The layout of an output, inputs and, unless they come as immediates, parameters.
-    fn layout(
-        &self,
-        gpu: &Gpu,
-        buffers: u32,
-        shared: bool,
-        flags: bool,
-        immediates: bool,
-    ) -> wgpu::BindGroupLayout {
-        let mut layouts = self.layouts.lock();
+    /// The layout of outputs, inputs, flags and parameters.
+    fn layout(&self, gpu: &Gpu, bindings: Bindings) -> wgpu::BindGroupLayout {
         let make = || {
-            let params = buffers + u32::from(flags);
-            let total = params + u32::from(!immediates);
-            let entries: Vec<_> = (0..total)
+            let Bindings { outputs, inputs, shared, flags, params } = bindings;
+            let buffers = outputs + inputs;
+            let last = buffers + u32::from(flags);
+            let entries: Vec<_> = (0..last + u32::from(params))
                 .map(|binding| {
-                    let input = binding > 0 && binding < buffers;
-                    let read_only = input && !shared || binding == params;
-                    storage_entry(binding, read_only)
+                    let input = binding >= outputs && binding < buffers;
+                    storage_entry(binding, input && !shared || binding == last)
                 })
                 .collect();
             gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
@@ -109,7 +167,7 @@ impl Pipelines {
                 entries: &entries,
             })
         };
-        layouts.entry((buffers, shared, flags, immediates)).or_insert_with(make).clone()
+        self.layouts.lock().entry(bindings).or_insert_with(make).clone()
     }
 }
 
@@ -126,24 +184,44 @@ fn storage_entry(binding: u32, read_only: bool) -> wgpu::BindGroupLayoutEntry {
     }
 }
 
+/// Compiles text with checks of bounds, divisions and loops.
+fn checked_module(gpu: &Gpu, label: &str, source: &str) -> wgpu::ShaderModule {
+    let source = wgpu::ShaderSource::Wgsl(source.into());
+    gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor { label: Some(label), source })
+}
+
+/// Compiles text of this crate without checks.
+fn trusted_module(gpu: &Gpu, label: &str, source: &str) -> wgpu::ShaderModule {
+    let source = wgpu::ShaderSource::Wgsl(source.into());
+    let description = wgpu::ShaderModuleDescriptor { label: Some(label), source };
+    // SAFETY: the kernels of this crate stay inside their buffers: every index is computed from shapes and strides that
+    // were checked, or clamped; integer divisions and loops are guarded in the text.
+    unsafe { gpu.device.create_shader_module_trusted(description, wgpu::ShaderRuntimeChecks::unchecked()) }
+}
+
+/// Hands text in Metal's language to the driver.
+fn metal_module(gpu: &Gpu, label: &str, msl: &str, [x, y, z]: [u32; 3]) -> wgpu::ShaderModule {
+    let entry_points =
+        [wgpu::PassthroughShaderEntryPoint { name: "main0".into(), workgroup_size: (x, y, z) }];
+    // SAFETY: what the text does is the user's responsibility, as `Kernel::msl` says.
+    unsafe {
+        gpu.device.create_shader_module_passthrough(wgpu::ShaderModuleDescriptorPassthrough {
+            label: Some(label),
+            entry_points: entry_points.as_slice().into(),
+            msl: Some(msl.into()),
+            ..Default::default()
+        })
+    }
+}
+
 fn create(
     gpu: &Gpu,
     label: &str,
-    source: &str,
+    module: &wgpu::ShaderModule,
+    entry_point: &str,
     layout: &wgpu::BindGroupLayout,
     immediate_size: u32,
 ) -> wgpu::ComputePipeline {
-    let description =
-        wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(source.into()) };
-    let module = if validating() {
-        gpu.device.create_shader_module(description)
-    } else {
-        // SAFETY: the kernels of this crate stay inside their buffers: every index is computed from shapes and
-        // strides that were checked, or clamped; integer divisions and loops are guarded in the text.
-        unsafe {
-            gpu.device.create_shader_module_trusted(description, wgpu::ShaderRuntimeChecks::unchecked())
-        }
-    };
     let pipeline_layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some(label),
         bind_group_layouts: &[Some(layout)],
@@ -152,8 +230,8 @@ fn create(
     gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(label),
         layout: Some(&pipeline_layout),
-        module: &module,
-        entry_point: Some("main"),
+        module,
+        entry_point: Some(entry_point),
         compilation_options: wgpu::PipelineCompilationOptions {
             zero_initialize_workgroup_memory: false,
             ..Default::default()

@@ -111,10 +111,11 @@ impl Recorder {
     pub fn launch(&mut self, gpu: &'static Gpu, stream: Stream, dispatch: &Dispatch) -> Result<()> {
         let pipeline = dispatch.pipeline;
         debug_assert_eq!(dispatch.binds.len() as u32, pipeline.buffers);
-        debug_assert_eq!(dispatch.params.len() + 1, pipeline.params);
+        debug_assert!(dispatch.params.len() + 1 == pipeline.params || pipeline.params == 0);
         let mut words: SmallVec<[u8; 128]> = SmallVec::new();
         words.extend(dispatch.params.iter().chain(&[0]).flat_map(|p| p.to_le_bytes()));
-        let slot = if pipeline.immediates { None } else { Some(self.slot(gpu, &words)?) };
+        let slot =
+            if pipeline.immediates || pipeline.params == 0 { None } else { Some(self.slot(gpu, &words)?) };
         let mut entries: SmallVec<[wgpu::BindGroupEntry; 8]> = SmallVec::new();
         for (binding, bind) in dispatch.binds.iter().enumerate() {
             entries.push(wgpu::BindGroupEntry { binding: binding as u32, resource: resource(bind)? });

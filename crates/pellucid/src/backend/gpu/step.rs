@@ -8,7 +8,7 @@ use super::index::{self, Way};
 use super::matmul::Product;
 use super::scan::Scan;
 use super::tensor::{Context, In, Out};
-use super::{arg_reduce, assemble, elementwise, fill, matmul, random, reduce, scan};
+use super::{arg_reduce, assemble, custom, elementwise, fill, matmul, random, reduce, scan};
 use crate::array::Dtype;
 use crate::error::{Error, Result};
 use crate::op::{Func, Op, Program, ReduceOp, ScanOp};
@@ -94,6 +94,7 @@ pub(crate) fn supports(gpu: &Gpu, op: &Op, program: Option<&Program>, inputs: &[
         Op::Scan { op, .. } => axes && (*op != ScanOp::Logcumsumexp || inputs[0].dtype.is_floating()),
         Op::Softmax { .. } => axes && inputs[0].dtype.is_floating(),
         Op::Matmul | Op::Addmm { .. } => axes && matmul::reaches(out),
+        Op::Custom(spec) => custom::supports(gpu, spec),
         _ => false,
     }
 }
@@ -147,6 +148,7 @@ pub(crate) fn run(
             let c = Some((inputs[0].clone(), *beta)).filter(|_| *beta != 0.0);
             matmul::run(context, &Product { a, b, c, alpha: *alpha }, out)
         }
+        Op::Custom(spec) => custom::run(context, spec, inputs, out),
         other => Err(Error::internal("gpu", format!("{} has no kernel", other.name()))),
     }
 }

@@ -1,10 +1,18 @@
-//! Graphics processors: whether there are any, and the kernels that ran on them.
+//! Graphics processors: whether there are any, the kernels that ran on them, and kernels of your own.
+
+mod host_call;
+mod kernel;
+mod text;
 
 use std::sync::Arc;
 
 use crate::backend::gpu;
 use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
+
+pub use host_call::HostCall;
+pub use kernel::Kernel;
+pub(crate) use kernel::run_on_host;
 
 /// True if there is a graphics processor, in hardware or in software.
 ///

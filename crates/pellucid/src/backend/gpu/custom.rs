@@ -1,0 +1,60 @@
+//! Kernels of the user.
+
+use smallvec::SmallVec;
+
+use super::device::Gpu;
+use super::fill;
+use super::pipeline::{Key, Source};
+use super::record::{Bind, share_memory};
+use super::tensor::{Context, In, Out};
+use crate::array::Dtype;
+use crate::backend::cpu::is_row_major;
+use crate::error::{Error, Result};
+use crate::op::{CustomKernel, Scalar};
+
+/// Whether this device has all types of a kernel.
+pub(super) fn supports(gpu: &Gpu, spec: &CustomKernel) -> bool {
+    let types = spec.inputs.iter().map(|p| p.dtype).chain(spec.outputs.iter().map(|(p, _)| p.dtype));
+    let buffers = spec.inputs.len() + spec.outputs.len();
+    types.into_iter().all(|dtype| match dtype {
+        Dtype::Float16 => gpu.has(wgpu::Features::SHADER_F16),
+        Dtype::Int64 | Dtype::Uint64 => gpu.has(wgpu::Features::SHADER_INT64),
+        _ => true,
+    }) && buffers <= gpu.limits.max_storage_buffers_per_shader_stage as usize
+        && spec.places().iter().all(|&(_, bytes)| bytes > 0)
+}
+
+/// Clears the outputs and launches the kernel.
+pub(super) fn run(context: &Context, spec: &CustomKernel, inputs: &[In], out: &Out) -> Result<()> {
+    if !inputs.iter().all(|x| is_row_major(x.shape, x.strides)) {
+        return Err(Error::argument("kernel", format!("inputs of kernel {:?} must be row-major", spec.name)));
+    }
+    fill::full(context, Scalar::Int(0), out)?;
+    let shared = inputs.iter().any(|x| share_memory(x.buffer, out.buffer));
+    let shapes: Vec<&[usize]> = inputs.iter().map(|x| x.shape).collect();
+    let (text, _) = spec.wgsl(shared, &shapes);
+    let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+    let words = [hash as u32, (hash >> 32) as u32, u32::from(shared)];
+    let key = Key { family: "custom", words: SmallVec::from_slice(&words) };
+    let pipeline = context.gpu.pipelines.get_custom(context.gpu, key, || Source {
+        label: spec.name.clone(),
+        text,
+        msl: spec.msl.clone().map(|msl| (msl, spec.workgroup)),
+        outputs: spec.outputs.len() as u32,
+        inputs: spec.inputs.len() as u32,
+        shared,
+    })?;
+    let mut binds: SmallVec<[Bind; 8]> = SmallVec::new();
+    for (start, bytes) in spec.places() {
+        let bytes = (bytes as u64).next_multiple_of(4);
+        binds.push(Bind { buffer: out.buffer, start: start as u64, bytes });
+    }
+    for x in inputs {
+        binds.push(context.window(x)?.bind);
+    }
+    let groups = spec.groups();
+    if groups.contains(&0) {
+        return Ok(());
+    }
+    context.launch(&pipeline, &binds, &[], groups)
+}

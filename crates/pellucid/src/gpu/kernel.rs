@@ -1,0 +1,192 @@
+//! Kernels written by the user, in WGSL, as nodes of the graph like all others.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use parking_lot::RwLock;
+
+use super::HostCall;
+use crate::array::{Array, Dtype, Shape};
+use crate::error::{Error, Result};
+use crate::op::{CustomKernel, Op, Port};
+use crate::ops;
+
+/// A kernel of your own. The text is the body of a WGSL function; the arrays have the names you give them, and these are
+/// known besides:
+///
+/// | name | meaning |
+/// |---|---|
+/// | `id` | `vec3<u32>`: which invocation of the grid this is |
+/// | `local`, `group` | `vec3<u32>`: which of its workgroup, and which workgroup |
+/// | `x_shape` | for an array `x`: its shape, an array of `u32`; made only if the text mentions it |
+///
+/// Inputs are row-major. What an output is not given stays zero. Indices are checked by the GPU: those out of range read
+/// or write some element inside, never beyond.
+///
+/// ```
+/// use pellucid::{Array, Device, Dtype, gpu, with_device};
+/// # fn main() -> pellucid::Result<()> {
+/// let scale = gpu::Kernel::new("scale", "if (id.x < arrayLength(&x)) { y[id.x] = 2.0 * x[id.x]; }")
+///     .input("x", Dtype::Float32)
+///     .output("y", Dtype::Float32)
+///     .on_host(|call| {
+///         let doubled: Vec<f32> = call.input::<f32>(0)?.iter().map(|v| 2.0 * v).collect();
+///         call.output::<f32>(0)?.copy_from_slice(&doubled);
+///         Ok(())
+///     });
+/// let x = Array::from([1.0f32, 2.0, 3.0]);
+/// let y = scale.call(&[&x], [3, 1, 1], &[[3]])?.remove(0);
+/// assert_eq!(y.to_vec::<f32>()?, [2.0, 4.0, 6.0]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Without a version for the host a kernel runs on GPUs only. Mistakes in the text are found before anything runs:
+///
+/// ```
+/// # use pellucid::{Dtype, gpu};
+/// let wrong = gpu::Kernel::new("wrong", "let i = id.x;\ny[i] = z;").output("y", Dtype::Float32);
+/// let message = wrong.check().unwrap_err().to_string();
+/// assert!(message.contains("line 2, column 8") && message.contains("y[i] = z;"), "{message}");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    spec: CustomKernel,
+    checked: OnceLock<Result<()>>,
+}
+
+type HostVersion = Arc<dyn Fn(&mut HostCall) -> Result<()> + Send + Sync>;
+
+/// What kernels do on the host, by [`identity`].
+static HOST_VERSIONS: LazyLock<RwLock<HashMap<u64, HostVersion>>> = LazyLock::new(RwLock::default);
+
+/// What two kernels have in common that are the same but for where they are launched.
+fn identity(spec: &CustomKernel) -> u64 {
+    let ports: Vec<_> = spec.inputs.iter().chain(spec.outputs.iter().map(|(port, _)| port)).collect();
+    let text = format!("{}\0{}\0{}\0{ports:?}", spec.name, spec.header, spec.body);
+    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+}
+
+/// Runs a kernel on the host.
+///
+/// # Errors
+/// [`Error::Device`] if it has no version for it; else what that returns.
+pub(crate) fn run_on_host(spec: &CustomKernel, call: &mut HostCall) -> Result<()> {
+    let version = HOST_VERSIONS.read().get(&identity(spec)).cloned();
+    match version {
+        Some(version) => version(call),
+        None => {
+            let message = format!("kernel {:?} has no version for the host (see Kernel::on_host)", spec.name);
+            Err(Error::device("kernel", crate::Device::cpu(), message))
+        }
+    }
+}
+
+impl Kernel {
+    /// A kernel with this name and WGSL body; give it inputs and outputs next.
+    pub fn new(name: impl Into<String>, wgsl: impl Into<String>) -> Kernel {
+        let spec = CustomKernel {
+            name: name.into(),
+            header: String::new(),
+            body: wgsl.into(),
+            msl: None,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            workgroup: [64, 1, 1],
+            grid: [1, 1, 1],
+        };
+        Kernel { spec, checked: OnceLock::new() }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut CustomKernel)) -> Kernel {
+        change(&mut self.spec);
+        self.checked = OnceLock::new();
+        self
+    }
+
+    /// Adds an array that it reads: float32, float16, int32, uint32, int64, uint64 or complex64.
+    pub fn input(self, name: impl Into<String>, dtype: Dtype) -> Kernel {
+        self.with(|spec| spec.inputs.push(Port { name: name.into(), dtype }))
+    }
+
+    /// Adds an array that it writes.
+    pub fn output(self, name: impl Into<String>, dtype: Dtype) -> Kernel {
+        self.with(|spec| spec.outputs.push((Port { name: name.into(), dtype }, Shape::default())))
+    }
+
+    /// WGSL to put before the kernel: functions, constants, workgroup variables.
+    pub fn header(self, wgsl: impl Into<String>) -> Kernel {
+        self.with(|spec| spec.header = wgsl.into())
+    }
+
+    /// Invocations of a workgroup; 64 in a row unless this says otherwise, 256 in all at most.
+    pub fn workgroup_size(self, size: [u32; 3]) -> Kernel {
+        self.with(|spec| spec.workgroup = size)
+    }
+
+    /// The kernel as a whole in Metal's own language, with an entry point `main0` whose buffers are the outputs, then
+    /// the inputs. Where a GPU is reached through Metal and takes such text, it is used instead of the WGSL, unchecked.
+    pub fn msl(self, source: impl Into<String>) -> Kernel {
+        self.with(|spec| spec.msl = Some(source.into()))
+    }
+
+    /// What the kernel does on the host: used on the CPU, where a GPU lacks a type, and to compare with in
+    /// `PELLUCID_VALIDATE=1` and `pellucid check`. It belongs to this process; a trace does not carry it.
+    pub fn on_host(self, version: impl Fn(&mut HostCall) -> Result<()> + Send + Sync + 'static) -> Kernel {
+        HOST_VERSIONS.write().insert(identity(&self.spec), Arc::new(version));
+        self
+    }
+
+    /// Checks names, types and text; [`call`](Kernel::call) does so too.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] with the line and a mark under the place for a mistake in the text.
+    pub fn check(&self) -> Result<()> {
+        let check = || {
+            self.spec.check()?;
+            super::text::check(&self.spec)
+        };
+        self.checked.get_or_init(check).clone()
+    }
+
+    /// The kernel applied to arrays, on this thread's stream: `grid` invocations, rounded up to whole workgroups, and
+    /// one result for each output, with the shapes given.
+    ///
+    /// # Errors
+    /// As [`check`](Kernel::check), and for inputs or shapes that do not fit its declaration.
+    #[track_caller]
+    pub fn call(
+        &self,
+        inputs: &[&Array],
+        grid: [u32; 3],
+        shapes: &[impl Into<Shape> + Clone],
+    ) -> Result<Vec<Array>> {
+        self.check()?;
+        let (name, spec) = (&self.spec.name, &self.spec);
+        if inputs.len() != spec.inputs.len() || shapes.len() != spec.outputs.len() {
+            let message = format!(
+                "kernel {name:?} takes {} arrays and makes {}, not {} and {}",
+                spec.inputs.len(),
+                spec.outputs.len(),
+                inputs.len(),
+                shapes.len()
+            );
+            return Err(Error::argument("kernel", message));
+        }
+        let outputs =
+            spec.outputs.iter().zip(shapes).map(|((port, _), shape)| (port.clone(), shape.clone().into()));
+        let spec = CustomKernel { outputs: outputs.collect(), grid, ..spec.clone() };
+        let rows = inputs.iter().map(|a| ops::contiguous(a)).collect::<Result<Vec<_>>>()?;
+        let whole = Array::apply(Op::Custom(Arc::new(spec.clone())), &rows)?;
+        if spec.outputs.len() == 1 {
+            return Ok(vec![whole]);
+        }
+        let part = |((port, shape), (start, bytes)): (&(Port, Shape), (usize, usize))| {
+            let bytes = crate::op::SliceSpec::range(start, bytes);
+            let bytes = Array::apply(Op::Slice(Box::new(bytes)), std::slice::from_ref(&whole))?;
+            let flat = ops::view(&bytes, port.dtype)?;
+            Array::apply(Op::Reshape { shape: shape.clone() }, &[flat])
+        };
+        spec.outputs.iter().zip(spec.places()).map(part).collect()
+    }
+}

@@ -1,0 +1,149 @@
+//! Kernels written by the user: as nodes of a graph, on both devices, in a capture, and with mistakes in them.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use pellucid::capture::{self, Mode, Options};
+use pellucid::op::Op;
+use pellucid::{Array, Axes, Device, Dtype, Error, Result, gpu, ops, with_device};
+use pellucid_trace::Trace;
+
+/// Sum and difference, each with its own shape and type.
+fn sum_and_difference(name: &str) -> gpu::Kernel {
+    gpu::Kernel::new(
+        name,
+        "let i = id.x;\nif (i >= arrayLength(&a)) { return; }\nsum[i] = a[i] + b[i];\ndifference[i] = i32(a[i] - b[i]);",
+    )
+    .input("a", Dtype::Float32)
+    .input("b", Dtype::Float32)
+    .output("sum", Dtype::Float32)
+    .output("difference", Dtype::Int32)
+    .on_host(|call| {
+        let (a, b) = (call.input::<f32>(0)?.to_vec(), call.input::<f32>(1)?.to_vec());
+        for (i, out) in call.output::<f32>(0)?.iter_mut().enumerate() {
+            *out = a[i] + b[i];
+        }
+        for (i, out) in call.output::<i32>(1)?.iter_mut().enumerate() {
+            *out = (a[i] - b[i]) as i32;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn results_are_part_of_the_graph_on_both_devices() -> Result<()> {
+    for device in [Device::cpu(), Device::gpu()] {
+        with_device(device, || -> Result<()> {
+            let a = ops::arange(0.0, 100.0, 1.0, Dtype::Float32)?;
+            // Not row-major: the kernel gets a copy that is.
+            let b = ops::flip(&ops::multiply(&a, 3.0)?, Axes::All)?;
+            let results =
+                sum_and_difference("both").call(&[&a, &b], [100, 1, 1], &[&[100][..], &[10, 10][..]])?;
+            let [sum, difference] = &results[..] else { panic!("{results:?}") };
+            assert_eq!((sum.shape(), difference.shape()), (&[100][..], &[10, 10][..]));
+            assert_eq!((sum.dtype(), difference.dtype()), (Dtype::Float32, Dtype::Int32));
+            let total = ops::sum(&ops::add(sum, ops::reshape(difference, [100])?)?, Axes::All, false)?;
+            // The sum of 2a.
+            assert_eq!(total.item::<f32>()?, 9900.0, "{device}");
+            Ok(())
+        })??;
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_not_written_is_zero_and_indices_out_of_range_stay_inside() -> Result<()> {
+    with_device(Device::gpu(), || {
+        let x = Array::from([1.0f32; 8]);
+        let kernel = gpu::Kernel::new("wild", "out[id.x * 100000u + 3u] = x[id.x + 77777u];")
+            .input("x", Dtype::Float32)
+            .output("out", Dtype::Float32)
+            .workgroup_size([1, 1, 1]);
+        let out = kernel.call(&[&x], [1, 1, 1], &[[8]])?.remove(0).to_vec::<f32>()?;
+        assert!(out.iter().enumerate().all(|(i, &v)| v == 0.0 || i == 3), "{out:?}");
+        Ok(())
+    })?
+}
+
+#[test]
+fn shapes_are_known_to_the_text_and_narrow_types_work() -> Result<()> {
+    with_device(Device::gpu(), || {
+        let x = ops::reshape(&ops::arange(0.0, 6.0, 1.0, Dtype::Float16)?, [2, 3])?;
+        let kernel =
+            gpu::Kernel::new("rows", "out[id.x] = weight(x[id.x]) + f16(x_shape[0] * 10u + x_shape[1]);")
+                .header("fn weight(v: f16) -> f16 { return v * 2.0h; }")
+                .input("x", Dtype::Float16)
+                .output("out", Dtype::Float16)
+                .workgroup_size([2, 1, 1]);
+        let out = kernel.call(&[&x], [6, 1, 1], &[[6]])?.remove(0);
+        assert_eq!(ops::astype(&out, Dtype::Float32)?.to_vec::<f32>()?, [23.0, 25.0, 27.0, 29.0, 31.0, 33.0]);
+        Ok(())
+    })?
+}
+
+#[test]
+fn mistakes_are_shown_with_line_and_mark() {
+    let kernel = |body: &str| {
+        let kernel = gpu::Kernel::new("k", body).input("x", Dtype::Float32).output("y", Dtype::Float32);
+        kernel.check().unwrap_err().to_string()
+    };
+    let text = kernel("let i = id.x;\ny[i] = x[i] + oops;");
+    assert!(text.contains("line 2, column 15") && text.contains("2 | y[i] = x[i] + oops;"), "{text}");
+    assert!(text.lines().last().unwrap().ends_with("^^^^"), "{text}");
+    let text = kernel("y[0] = 1i;");
+    assert!(text.contains("line 1"), "{text}");
+    let text = kernel("x[0] = 1.0;");
+    assert!(text.contains("line 1") && text.contains("x[0] = 1.0;"), "an input is not written: {text}");
+    let text = kernel("y[0] = ");
+    assert!(text.contains("kernel \"k\" is not valid"), "{text}");
+    let wrong = gpu::Kernel::new("h", "y[0] = f();").header("fn f() -> f32 {\n  return nothing;\n}");
+    let text = wrong.output("y", Dtype::Float32).check().unwrap_err().to_string();
+    assert!(text.contains("line 2, column 10 of its header"), "{text}");
+}
+
+#[test]
+fn declarations_that_cannot_be_are_typed_errors() {
+    let new = || gpu::Kernel::new("k", "y[0] = 1.0;");
+    let argument = |kernel: gpu::Kernel| matches!(kernel.check(), Err(Error::Argument { .. }));
+    assert!(argument(new()));
+    assert!(argument(new().output("2y", Dtype::Float32)));
+    assert!(argument(new().output("y", Dtype::Float32).output("y", Dtype::Float32)));
+    assert!(argument(new().output("y", Dtype::Float32).workgroup_size([0, 1, 1])));
+    assert!(argument(new().output("y", Dtype::Float32).workgroup_size([u32::MAX, 2, 1])));
+    assert!(matches!(new().output("y", Dtype::Bfloat16).check(), Err(Error::Dtype { .. })));
+    let good = new().output("y", Dtype::Float32);
+    assert!(good.check().is_ok());
+    let none: [&Array; 0] = [];
+    assert!(good.call(&none, [u32::MAX, 1, 1], &[[1]]).is_err(), "too many workgroups");
+    assert!(good.call(&none, [1, 1, 1], &[[1], [1]]).is_err(), "one output");
+    assert!(good.call(&[&Array::from([1.0f32])], [1, 1, 1], &[[1]]).is_err(), "no input");
+    let on_cpu =
+        with_device(Device::cpu(), || good.call(&none, [1, 1, 1], &[[1]]).unwrap().remove(0)).unwrap();
+    let message = on_cpu.eval().unwrap_err().to_string();
+    assert!(message.contains("has no version for the host"), "{message}");
+}
+
+#[test]
+fn a_capture_holds_the_kernel_and_can_be_run_again() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("custom.pltrace");
+    capture::start_with(&path, Options::default().mode(Mode::Full))?;
+    let (a, b) = (Array::from([5.0f32, 6.0]), Array::from([1.0f32, 2.0]));
+    let results = with_device(Device::gpu(), || {
+        sum_and_difference("captured").call(&[&a, &b], [2, 1, 1], &[[2], [2]])
+    })??;
+    pellucid::eval(&results)?;
+    capture::stop()?;
+    let trace = Trace::open(&path).unwrap();
+    assert_eq!(trace.problems().unwrap(), (Vec::new(), 0));
+    let rows = trace.ops().unwrap().rows();
+    let row = rows.iter().find(|row| &*row.name == "custom captured").unwrap();
+    let launches = trace.launches().unwrap().rows();
+    let launch = launches.iter().find(|l| Some(l.id) == row.launch).unwrap();
+    assert_eq!(&*launch.kernel, "captured");
+    assert!(trace.kernel(launch.source.as_deref().unwrap()).unwrap().contains("sum[i] = a[i] + b[i];"));
+    let op: Op = serde_json::from_str(&row.op).unwrap();
+    let again = with_device(Device::gpu(), || Array::apply(op, &[a, b]))??;
+    let bytes = again.to_vec::<u8>()?;
+    assert_eq!(bytes[..8], [6.0f32, 8.0].map(f32::to_le_bytes).concat());
+    assert_eq!(bytes[256..264], [4i32, 4].map(i32::to_le_bytes).concat());
+    Ok(())
+}
