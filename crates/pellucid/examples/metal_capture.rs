@@ -1,8 +1,9 @@
-//! Captures a few additions in a loop, then a product and a softmax on streams of their own.
+//! Captures a few additions in a loop, then a product and a softmax on streams of their own, and a chain of both.
+//! `PELLUCID_DEVICE=gpu` runs it on the GPU.
 //!
 //! `cargo run --example metal_capture -- adds.pltrace`, then `pellucid summary adds.pltrace`.
 
-use pellucid::{Device, Dtype, eval, metal, new_stream, ops, random, synchronize, with_stream};
+use pellucid::{Axes, Dtype, default_device, eval, metal, new_stream, ops, random, synchronize, with_stream};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).unwrap_or_else(|| "metal_capture.pltrace".to_owned());
@@ -18,12 +19,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for _ in 0..10 {
         eval([&ops::add(&a, &b)?])?;
     }
-    let (products, weights) = (new_stream(Device::cpu())?, new_stream(Device::cpu())?);
+    let (products, weights) = (new_stream(default_device())?, new_stream(default_device())?);
     products.set_label("products");
     weights.set_label("weights");
     let product = with_stream(products, || ops::matmul(&a, &b))?;
     let softmax = with_stream(weights, || ops::softmax(&a, -1, false))?;
-    eval([&product, &softmax])?;
+    // Both streams meet on the default one: a chain that runs as one kernel, and a sum over its rows.
+    let chain = ops::tanh(&ops::add(ops::multiply(&softmax, 2.0)?, &product)?)?;
+    eval([&ops::sum(&chain, Axes::from(0), false)?])?;
     synchronize(products)?;
     synchronize(weights)?;
     let summary = metal::stop_capture()?;

@@ -1,4 +1,5 @@
-//! The step `file-tests`: files go to NumPy, MLX and safetensors and come back.
+//! The step `file-tests`: files go to NumPy, MLX and safetensors and come back; captures are read and computed again by
+//! pyarrow and NumPy.
 
 use std::process::Command;
 
@@ -7,12 +8,14 @@ use crate::process::{self, Result};
 use crate::summary::Tally;
 
 /// The programs that write and read the files, and what runs the tests.
-pub const NEEDS: &[Need] = &[Need::Python(&["numpy", "mlx[cpu]==0.32.4", "safetensors", "pytest"])];
+pub const NEEDS: &[Need] = &[Need::Python(&["numpy", "pyarrow", "mlx[cpu]==0.32.4", "safetensors", "pytest"])];
 
 pub fn run() -> Result<Tally> {
-    process::run(&mut process::cargo(&["build", "-p", "pellucid", "--example", "files"]))?;
+    let examples = ["--example", "files", "--example", "metal_capture"];
+    process::run(process::cargo(&["build", "-p", "pellucid"]).args(examples))?;
     let mut python = Command::new("python");
-    python.args(["-m", "pytest", "-q", "tests/python/test_files.py"]).current_dir(process::root());
+    let tests = ["tests/python/test_files.py", "tests/python/test_capture.py"];
+    python.args(["-m", "pytest", "-q"]).args(tests).current_dir(process::root());
     if let Some(path) = need::search_path(NEEDS) {
         python.env("PATH", path);
     }
