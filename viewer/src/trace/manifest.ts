@@ -143,9 +143,11 @@ export function readManifest(text: string): Manifest {
 function device(value: unknown, where: string): Device {
   const d = new Fields(value, where);
   const roof = d.object('roof');
+  const [bytesPerSecond, flopsPerSecond] = [roof.number('bytes_per_second'), roof.number('flops_per_second')];
   return {
     device: d.text('device'), type: d.text('type'), name: d.text('name'), architecture: d.text('architecture'), backend: d.text('backend'),
     driver: d.text('driver'), memoryBytes: d.number('memory_bytes'), features: d.texts('features'),
-    roof: d.has('roof') ? { bytesPerSecond: roof.number('bytes_per_second'), flopsPerSecond: roof.number('flops_per_second') } : null,
+    // A machine that was not measured has none.
+    roof: bytesPerSecond > 0 && flopsPerSecond > 0 ? { bytesPerSecond, flopsPerSecond } : null,
   };
 }

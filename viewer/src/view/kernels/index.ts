@@ -22,6 +22,11 @@ function reached(t: Trace, number: number): number {
   return Math.max(k.bytes / k.time / (roof.bytesPerSecond / 1e9), k.flops / k.time / (roof.flopsPerSecond / 1e9));
 }
 
+/** A number as text, or a dash where there is none: a device that was not measured, a launch without a duration. */
+function known(value: number, text: (value: number) => string): string {
+  return Number.isFinite(value) ? text(value) : '–';
+}
+
 function table(t: Trace): DataTable {
   const k = (row: number) => t.kernels[row]!;
   const total = t.kernels.reduce((sum, kernel) => sum + kernel.time, 0);
@@ -41,9 +46,9 @@ function table(t: Trace): DataTable {
     { title: 'Mean', text: (r) => f.time(k(r).time / k(r).rows.length), key: (r) => k(r).time / k(r).rows.length, right: true },
     { title: 'Shortest', text: (r) => f.time(extremes[r]![0]), key: (r) => extremes[r]![0], right: true },
     { title: 'Longest', text: (r) => f.time(extremes[r]![1]), key: (r) => extremes[r]![1], right: true },
-    { title: 'GB/s', text: (r) => (k(r).bytes / k(r).time).toPrecision(3), key: (r) => k(r).bytes / k(r).time, right: true },
-    { title: 'GFLOP/s', text: (r) => (k(r).flops / k(r).time).toPrecision(3), key: (r) => k(r).flops / k(r).time, right: true },
-    { title: 'Of roof', hint: 'The larger part of the measured bandwidth or compute roof that the kernel reaches', text: (r) => f.percent(reached(t, r), 1), key: (r) => reached(t, r), right: true },
+    { title: 'GB/s', text: (r) => known(k(r).bytes / k(r).time, (v) => v.toPrecision(3)), key: (r) => k(r).bytes / k(r).time, right: true },
+    { title: 'GFLOP/s', text: (r) => known(k(r).flops / k(r).time, (v) => v.toPrecision(3)), key: (r) => k(r).flops / k(r).time, right: true },
+    { title: 'Of roof', hint: 'The larger part of the measured bandwidth or compute roof that the kernel reaches', text: (r) => known(reached(t, r), (part) => f.percent(part, 1)), key: (r) => (Number.isNaN(reached(t, r)) ? -1 : reached(t, r)), right: true },
     { title: 'Device', text: (r) => k(r).device, width: 1.6 },
   ], (row) => select('kernel', row), { sort: 1 });
 }
