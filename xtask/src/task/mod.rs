@@ -1,6 +1,7 @@
 //! One module per task.
 
 pub mod bench;
+pub mod bench_capture;
 pub mod check_targets;
 pub mod file_length;
 pub mod file_tests;
