@@ -24,7 +24,7 @@ enum Task {
     /// Run every check of the project; install what is missing
     Test(task::test::Args),
     /// Measure Pellucid beside its peers
-    Bench,
+    Bench(task::bench::Args),
     /// Type-check the library for macOS and Windows
     CheckTargets,
     /// Build the browser viewer
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().task {
         Task::Test(args) => return task::test::run(&args),
         Task::Setup => return task::setup::run(),
-        Task::Bench => task::bench::run(),
+        Task::Bench(args) => task::bench::run(&args),
         Task::CheckTargets => task::check_targets::run().map(drop),
         Task::Viewer => task::viewer::run(),
     };
