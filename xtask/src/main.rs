@@ -24,7 +24,7 @@ enum Task {
     /// Run every check of the project; install what is missing
     Test(task::test::Args),
     /// Measure Pellucid beside its peers
-    Bench,
+    Bench(task::bench::Args),
     /// Measure what captures cost
     BenchCapture,
     /// Type-check the library for macOS and Windows
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().task {
         Task::Test(args) => return task::test::run(&args),
         Task::Setup => return task::setup::run(),
-        Task::Bench => task::bench::run(),
+        Task::Bench(args) => task::bench::run(&args),
         Task::BenchCapture => task::bench_capture::run(),
         Task::CheckTargets => task::check_targets::run().map(drop),
         Task::Viewer => task::viewer::run(),

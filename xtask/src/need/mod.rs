@@ -2,7 +2,7 @@
 
 mod apt;
 mod node;
-mod python;
+pub mod python;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

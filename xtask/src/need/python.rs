@@ -21,11 +21,7 @@ pub fn ensure(packages: &[&str]) -> Result<()> {
     if !process::succeeds(&python.to_string_lossy(), &["-m", "pip", "--version"]) {
         create()?;
     }
-    // Asking pip takes a second for each step; a list of what was asked for is enough.
-    let list = folder().join("installed.txt");
-    let installed = std::fs::read_to_string(&list).unwrap_or_default();
-    let missing: Vec<&str> =
-        packages.iter().copied().filter(|p| !installed.lines().any(|l| l == *p)).collect();
+    let missing: Vec<&str> = packages.iter().copied().filter(|p| !has(p)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -34,8 +30,36 @@ pub fn ensure(packages: &[&str]) -> Result<()> {
     process::run(&mut pip).map_err(|failure| {
         Failure::Missing(format!("cannot install the Python packages {}: {failure}", missing.join(" ")))
     })?;
-    let text = installed + &missing.join("\n") + "\n";
-    std::fs::write(&list, text).map_err(|e| Failure::failed(format!("cannot write {}: {e}", list.display())))
+    note(&missing)
+}
+
+/// The list of what was asked for. Asking pip instead would take a second for each step.
+fn list() -> PathBuf {
+    folder().join("installed.txt")
+}
+
+fn has(package: &str) -> bool {
+    std::fs::read_to_string(list()).is_ok_and(|text| text.lines().any(|line| line == package))
+}
+
+fn note(packages: &[&str]) -> Result<()> {
+    let text = std::fs::read_to_string(list()).unwrap_or_default() + &packages.join("\n") + "\n";
+    std::fs::write(list(), text)
+        .map_err(|e| Failure::failed(format!("cannot write {}: {e}", list().display())))
+}
+
+/// Makes sure of one package, tried first from another index that has a smaller build of it.
+pub fn ensure_from(package: &str, index: Option<&str>) -> Result<()> {
+    let Some(index) = index else { return ensure(&[package]) };
+    ensure(&[])?;
+    if !has(package) {
+        let python = bin().join("python");
+        let pip = ["-m", "pip", "install", "--quiet", "--retries", "0", "--index-url", index, package];
+        if process::succeeds(&python.to_string_lossy(), &pip) {
+            return note(&[package]);
+        }
+    }
+    ensure(&[package])
 }
 
 /// Makes the environment. Debian's Python comes without the parts for it, so that a first failure means to install

@@ -1,0 +1,163 @@
+//! What the machine can do at most: memory bandwidth and multiply-adds per second, with all cores.
+
+use std::hint::black_box;
+use std::num::NonZero;
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+/// Far larger than any cache.
+const BYTES: usize = 256 << 20;
+const ROUNDS: usize = 25;
+
+pub fn measure() -> Value {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let source = vec![1.0_f32; BYTES / 4];
+    let mut target = vec![0.0_f32; BYTES / 4];
+    let copy = copy_bandwidth(&source, &mut target, threads);
+    let read = read_bandwidth(&source, threads);
+    let peak = peak_flops(threads);
+    json!({
+        "threads": threads,
+        "copy_gb_per_s": copy / 1e9,
+        "read_gb_per_s": read / 1e9,
+        "peak_f32_gflop_per_s": peak / 1e9,
+    })
+}
+
+/// Runs each piece of work on a thread of its own, all starting together, and gives the seconds of the best round.
+fn best_of<F: FnMut() + Send>(work: impl IntoIterator<Item = F>) -> f64 {
+    let work: Vec<F> = work.into_iter().collect();
+    let barrier = &Barrier::new(work.len());
+    let mut best = vec![f64::INFINITY; ROUNDS];
+    thread::scope(|scope| {
+        let run = |mut f: F| {
+            scope.spawn(move || {
+                let round = |_| {
+                    barrier.wait();
+                    let start = Instant::now();
+                    f();
+                    // The slowest thread ends the round.
+                    barrier.wait();
+                    start.elapsed().as_secs_f64()
+                };
+                (0..ROUNDS).map(round).collect::<Vec<f64>>()
+            })
+        };
+        let threads: Vec<_> = work.into_iter().map(run).collect();
+        for thread in threads {
+            for (best, time) in best.iter_mut().zip(thread.join().unwrap_or_default()) {
+                *best = best.min(time);
+            }
+        }
+    });
+    best.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+/// Bytes read and written per second.
+fn copy_bandwidth(source: &[f32], target: &mut [f32], threads: usize) -> f64 {
+    let part = source.len().div_ceil(threads);
+    let copies = source.chunks(part).zip(target.chunks_mut(part)).map(|(from, to)| {
+        move || {
+            to.copy_from_slice(from);
+            black_box(&*to);
+        }
+    });
+    let seconds = best_of(copies);
+    2.0 * size_of_val(source) as f64 / seconds
+}
+
+fn read_bandwidth(source: &[f32], threads: usize) -> f64 {
+    let part = source.len().div_ceil(threads);
+    let seconds = best_of(source.chunks(part).map(|from| {
+        move || {
+            black_box(widest(Kernel::Sum(black_box(from))));
+        }
+    }));
+    size_of_val(source) as f64 / seconds
+}
+
+fn peak_flops(threads: usize) -> f64 {
+    const STEPS: usize = 2_000_000;
+    let seconds = best_of((0..threads).map(|_| {
+        || {
+            black_box(widest(Kernel::MultiplyAdd(black_box(STEPS))));
+        }
+    }));
+    (threads * STEPS * ACCUMULATORS * lanes() * 2) as f64 / seconds
+}
+
+#[derive(Clone, Copy)]
+enum Kernel<'a> {
+    Sum(&'a [f32]),
+    MultiplyAdd(usize),
+}
+
+/// Enough independent sums to hide the latency of a multiply-add on two units.
+const ACCUMULATORS: usize = 12;
+
+#[inline(always)]
+fn kernel<const LANES: usize>(kernel: Kernel) -> f32 {
+    match kernel {
+        Kernel::Sum(numbers) => {
+            let mut sums = [0.0_f32; 64];
+            for block in numbers.chunks_exact(64) {
+                for (sum, x) in sums.iter_mut().zip(block) {
+                    *sum += x;
+                }
+            }
+            sums.iter().sum()
+        }
+        Kernel::MultiplyAdd(steps) => {
+            let mut sums = [[0.0_f32; LANES]; ACCUMULATORS];
+            let (a, b) = (black_box([0.999_f32; LANES]), black_box([0.001_f32; LANES]));
+            for _ in 0..steps {
+                for sum in &mut sums {
+                    for lane in 0..LANES {
+                        sum[lane] = sum[lane].mul_add(a[lane], b[lane]);
+                    }
+                }
+            }
+            sums.iter().flatten().sum()
+        }
+    }
+}
+
+/// How many numbers one register of [`widest`] holds.
+fn lanes() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        return 16;
+    } else if is_x86_feature_detected!("avx2") {
+        return 8;
+    }
+    4
+}
+
+#[cfg(target_arch = "x86_64")]
+fn widest(work: Kernel) -> f32 {
+    #[target_feature(enable = "avx2,fma")]
+    fn avx2(work: Kernel) -> f32 {
+        kernel::<8>(work)
+    }
+    #[target_feature(enable = "avx512f")]
+    fn avx512(work: Kernel) -> f32 {
+        kernel::<16>(work)
+    }
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has the feature.
+        return unsafe { avx512(work) };
+    }
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        // SAFETY: the processor has the features.
+        return unsafe { avx2(work) };
+    }
+    kernel::<4>(work)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn widest(work: Kernel) -> f32 {
+    kernel::<4>(work)
+}
