@@ -50,7 +50,23 @@ fn main() {
             trials.push(Trial::test(name, move || on(device, || fixture::run(case))));
         }
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !arguments.list {
+        print_fallbacks();
+    }
+    conclusion.exit();
+}
+
+/// What was meant for the GPU and ran on the CPU: for each reason the operations, with types and counts.
+fn print_fallbacks() {
+    let mut last = None;
+    for fallback in pellucid::gpu::fallbacks() {
+        if last != Some(fallback.reason) {
+            println!("\non the CPU instead of the GPU, because: {}", fallback.reason);
+            last = Some(fallback.reason);
+        }
+        println!("  {:<20} {:<10} {:>6} ×", fallback.op, fallback.dtype.name(), fallback.count);
+    }
 }
 
 /// The first device of each type that is here.

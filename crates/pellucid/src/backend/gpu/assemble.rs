@@ -8,7 +8,9 @@ use super::pipeline::Key;
 use super::record::{Bind, folded};
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, GROUP, Text};
+use crate::array::{Shape, Strides};
 use crate::error::Result;
+use crate::memory::Buffer;
 use crate::op::SliceSpec;
 
 type Params = SmallVec<[u32; 48]>;
@@ -61,8 +63,32 @@ fn key(family: &'static str, inputs: &[In], out: &Out, more: u32) -> Key {
     Key { family, words: SmallVec::from_slice(&words) }
 }
 
-/// Joins arrays along an axis.
+/// Joins arrays along an axis: as many as a kernel can read at once; more of them in groups, which are joined again.
 pub(super) fn concatenate(context: &Context, inputs: &[In], axis: usize, out: &Out) -> Result<()> {
+    let inputs: SmallVec<[In; 8]> = inputs.iter().filter(|x| x.elements() > 0).cloned().collect();
+    let most = context.gpu.limits.max_storage_buffers_per_shader_stage.clamp(4, 16) as usize - 2;
+    if inputs.len() <= most {
+        return join(context, &inputs, axis, out);
+    }
+    let mut groups: Vec<(Buffer, Shape)> = Vec::new();
+    for group in inputs.chunks(inputs.len().div_ceil(most).max(2)) {
+        let mut shape = group[0].shape.to_vec();
+        shape[axis] = group.iter().map(|x| x.shape[axis]).sum();
+        let shape = Shape::from(shape);
+        let made = context.scratch(shape.elements() * out.dtype.size())?;
+        concatenate(context, group, axis, &Out { buffer: &made, dtype: out.dtype, shape: &shape })?;
+        groups.push((made, shape));
+    }
+    let strides: Vec<Strides> = groups.iter().map(|(_, shape)| shape.row_major()).collect();
+    let views: SmallVec<[In; 8]> = groups
+        .iter()
+        .zip(&strides)
+        .map(|((buffer, shape), strides)| In { buffer, dtype: out.dtype, shape, strides, offset: 0 })
+        .collect();
+    join(context, &views, axis, out)
+}
+
+fn join(context: &Context, inputs: &[In], axis: usize, out: &Out) -> Result<()> {
     let pipeline = context.pipeline(key("concatenate", inputs, out, axis as u32), || {
         let (mut text, mut body, rank) = start(inputs, out);
         for n in 0..inputs.len() {

@@ -7,8 +7,10 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
+use super::fallback::FallbackReason;
 use super::pipeline::{Key, Pipeline};
 use super::record::folded;
+use super::step::MOST_AXES;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, shares, window};
 use super::wgsl::{self, GROUP, Text};
 use crate::array::Dtype;
@@ -25,9 +27,6 @@ enum Lie {
     Flat,
     Strided,
 }
-
-/// More axes than this, after joining, are rare and not worth a kernel.
-const MOST_AXES: usize = 8;
 
 /// Whether the instruction has a WGSL expression.
 pub(super) fn has_expression(func: Func, compute: Dtype) -> bool {
@@ -85,17 +84,20 @@ impl Layout {
     }
 }
 
-/// Whether the kernel can reach these arrays: flat ones of any size by windows, others within one binding.
-pub(super) fn reaches(gpu: &super::device::Gpu, inputs: &[In], out: &Out) -> bool {
+/// Whether the kernel can reach these arrays, or why not: flat ones of any size by windows, others within one binding.
+pub(super) fn reaches(gpu: &super::device::Gpu, inputs: &[In], out: &Out) -> Result<(), FallbackReason> {
     let layout = Layout::new(inputs, out);
     let limit = gpu.largest_binding();
     let small = |x: &In, lie: Lie| {
         let (low, high) = x.reach();
         lie != Lie::Strided || ((high - low + 1) * x.dtype.size()) as u64 + 256 <= limit
     };
-    out.elements() <= u32::MAX as usize / 2
-        && (!layout.is_strided() || layout.axes.rank() <= MOST_AXES)
-        && inputs.iter().zip(&layout.lies).all(|(x, &lie)| small(x, lie))
+    if layout.is_strided() && layout.axes.rank() > MOST_AXES {
+        return Err(FallbackReason::TooManyAxes);
+    }
+    let all = out.elements() <= u32::MAX as usize / 2
+        && inputs.iter().zip(&layout.lies).all(|(x, &lie)| small(x, lie));
+    if all { Ok(()) } else { Err(FallbackReason::TooLarge) }
 }
 
 /// Runs a program over all elements of `out`.
