@@ -13,6 +13,7 @@ mod fallback;
 mod fill;
 mod index;
 mod matmul;
+mod pieces;
 mod pipeline;
 mod put;
 mod random;

@@ -10,7 +10,7 @@ use super::matmul::Product;
 use super::scan::Scan;
 use super::tensor::{Context, In, Out};
 use super::wgsl;
-use super::{arg_reduce, assemble, elementwise, fill, matmul, put, random, reduce, scan, sort};
+use super::{assemble, elementwise, fill, matmul, pieces, put, random, reduce, scan, sort};
 use crate::array::Dtype;
 use crate::error::{Error, Result};
 use crate::op::{Func, Op, Program, ReduceOp, ScanOp};
@@ -84,7 +84,16 @@ pub(crate) fn supports(
         let (low, high) = x.reach();
         bound((high - low + 1) * x.dtype.size())
     };
-    let within = bound(out.elements() * out.dtype.size()) && inputs.iter().all(reached);
+    let within = match op {
+        Op::Full { .. } | Op::Arange { .. } => out.elements() <= u32::MAX as usize / 2,
+        Op::Reduce { .. } | Op::ArgReduce { .. } => pieces::reaches(gpu, &inputs[0], out.elements()),
+        Op::Softmax { axes, .. } => {
+            let reduced: usize = axes.iter().map(|&d| out.shape[d]).product();
+            elementwise::reaches(gpu, inputs, out)?;
+            pieces::reaches(gpu, &inputs[0], out.elements() / reduced)
+        }
+        _ => bound(out.elements() * out.dtype.size()) && inputs.iter().all(reached),
+    };
     holds(within, FallbackReason::TooLarge)?;
     match op {
         Op::Full { .. } | Op::RandomBits { .. } | Op::Concatenate { .. } | Op::Pad { .. } => Ok(()),
@@ -159,7 +168,7 @@ pub(crate) fn run(
             elementwise::formula(context, "convert", inputs, out, &value)
         }
         Op::Reduce { op, axes, .. } => reduce::reduce(context, *op, &inputs[0], axes, out),
-        Op::ArgReduce { op, axis, .. } => arg_reduce::arg_reduce(context, *op, &inputs[0], *axis, out),
+        Op::ArgReduce { op, axis, .. } => pieces::arg_reduce(context, *op, &inputs[0], *axis, out.buffer),
         Op::Scan { op, axis, reverse, inclusive } => {
             let scan = Scan { op: *op, axis: *axis, reverse: *reverse, inclusive: *inclusive };
             scan::run(context, &scan, &inputs[0], out)
