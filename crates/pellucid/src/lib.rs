@@ -39,3 +39,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mlx-users.md")]
 struct MlxUsers;
+
+/// The examples for users of debuggers, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/metal-debugger.md")]
+struct MetalDebugger;

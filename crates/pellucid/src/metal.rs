@@ -122,6 +122,11 @@ pub fn clear_cache() {
 
 /// Starts a capture of everything that runs, as [`capture::start`].
 ///
+/// Where a GPU is reached through Metal, a path that ends in `.gputrace` gets Apple's own document, and this project's
+/// file stands beside it as `NAME.pltrace`; an empty path sends Apple's capture to Xcode. Apple's needs
+/// `MTL_CAPTURE_ENABLED=1` in the environment when the program starts. If it fails, this project's file is written all
+/// the same; [`Summary::native`](capture::Summary::native) tells what came of it.
+///
 /// ```
 /// use pellucid::{Array, metal, ops};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -137,10 +142,10 @@ pub fn clear_cache() {
 /// ```
 ///
 /// # Errors
-/// As [`capture::start`]: an empty or existing path, a folder that is missing or cannot be written to, a capture that
+/// As [`capture::start`]: an empty (without Metal) or existing path, a folder that is missing or cannot be written to, a capture that
 /// runs already.
 pub fn start_capture(path: impl AsRef<std::path::Path>) -> Result<()> {
-    capture::start(path)
+    capture::start_beside_native("metal::start_capture", path.as_ref())
 }
 
 /// Ends the capture, as [`capture::stop`].

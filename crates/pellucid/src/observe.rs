@@ -64,10 +64,24 @@ pub(crate) struct Outcome<'a> {
     pub fallback: bool,
     /// Text and workgroups of the kernel, on a GPU.
     pub kernel: Option<(Arc<str>, [u32; 3])>,
-    /// How the times were measured.
-    pub timed_by: &'static str,
+    /// When it ran. `None` if that is known only when the GPU is done: [`Observer::timed`] tells then.
+    pub times: Option<Times>,
+}
+
+/// When something ran.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
     pub started: Instant,
     pub ended: Instant,
+    /// How that was measured.
+    pub by: &'static str,
+}
+
+impl Times {
+    /// Measured by the host, from `started` until now.
+    pub fn until_now(started: Instant) -> Times {
+        Times { started, ended: Instant::now(), by: "host clock" }
+    }
 }
 
 /// A wait for a stream: by another stream, or by the host.
@@ -89,6 +103,13 @@ pub(crate) trait Observer: Send + Sync {
     /// A launch is about to run; its inputs are complete, and may be overwritten by it.
     fn before(&self, launch: &Launch, inputs: &[Value]);
     fn after(&self, launch: &Launch, outcome: &Outcome);
+    /// Whether every launch on a GPU is to be timed by itself, which keeps it from being submitted with others.
+    fn times_each_launch(&self) -> bool {
+        true
+    }
+    /// Launches that a GPU was given together ran between these times, in this order. Not called if each launch is
+    /// timed by itself.
+    fn timed(&self, _launches: &[u64], _times: Times) {}
     fn wait(&self, event: &WaitEvent);
 }
 

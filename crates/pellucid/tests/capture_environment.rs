@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use pellucid::capture::{GraphExecutor, MetalCapture};
-use pellucid::{Array, Device, ops};
+use pellucid::capture::{self, GraphExecutor, MetalCapture};
+use pellucid::{Array, Axes, Device, ops, with_device};
 use pellucid_trace::Trace;
 
 /// The program in its role.
@@ -63,6 +63,15 @@ fn role() {
             capture.begin();
             add();
             capture.end();
+        }
+        "compiles, then captures" => {
+            with_device(Device::gpu(), || {
+                ops::exp(&Array::from([1.0f32])).unwrap().eval().unwrap();
+                capture::start(std::env::var_os("TARGET").unwrap()).unwrap();
+                ops::sum(&Array::from([1.0f32, 2.0]), Axes::All, false).unwrap().eval().unwrap();
+                capture::stop().unwrap();
+            })
+            .unwrap();
         }
         "never ends" => loop {
             add();
@@ -220,7 +229,7 @@ fn the_mode_is_chosen_and_nonsense_is_said_to_be() {
     let folder = Folder::new();
     let (path, text) = folder.path("mode.pltrace");
     run("evaluates", &[("PELLUCID_CAPTURE", &text), ("PELLUCID_CAPTURE_MODE", "timeline")]);
-    assert_eq!(Trace::open(&path).unwrap().manifest().mode, pellucid::capture::Mode::Timeline);
+    assert_eq!(Trace::open(&path).unwrap().manifest().mode, capture::Mode::Timeline);
     let (path, text) = folder.path("odd.pltrace");
     let (output, said) = run(
         "evaluates",
@@ -257,4 +266,20 @@ fn a_killed_program_leaves_a_file_that_can_be_recovered() {
     let trace = Trace::open(&saved).unwrap();
     assert_eq!(trace.problems().unwrap(), (Vec::new(), 0));
     assert!(trace.manifest().partial);
+}
+
+#[test]
+fn in_debug_mode_a_capture_holds_kernels_that_were_compiled_before_it() {
+    for (variable, value, expected) in
+        [("PELLUCID_DEBUG", "1", true), ("MLX_METAL_DEBUG", "1", true), ("PELLUCID_DEBUG", "0", false)]
+    {
+        let folder = Folder::new();
+        let (path, text) = folder.path("debug.pltrace");
+        let (output, said) = run("compiles, then captures", &[("TARGET", &text), (variable, value)]);
+        assert!(output.status.success(), "{said}");
+        let trace = Trace::open(&path).unwrap();
+        let texts: Vec<_> = trace.kernels().map(|name| trace.kernel(name).unwrap()).collect();
+        let exp = texts.iter().any(|text| text.contains("exp_(x0)"));
+        assert_eq!(exp, expected, "{variable}={value}: {texts:?}");
+    }
 }

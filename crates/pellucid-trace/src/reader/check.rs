@@ -59,7 +59,7 @@ impl Trace {
         let table = self.launches()?;
         let window = self.window();
         let mut ids = HashSet::with_capacity(table.len());
-        let mut last: HashMap<u32, (u64, i64, u64)> = HashMap::new();
+        let mut last: HashMap<u32, (u64, i64)> = HashMap::new();
         for (row, launch) in table.iter().enumerate() {
             if !ids.insert(launch.id) {
                 found.add(Problem::LaunchTwice { launch: launch.id });
@@ -77,13 +77,9 @@ impl Trace {
                 let word = brief(launch.timed_by);
                 found.add(Problem::UnknownWord { table: "launches", row, column: "timed_by", word });
             }
-            let before = last.insert(launch.stream, (launch.id, end_ns, launch.submission));
-            if let Some((previous, end, submission)) = before {
-                // Launches timed together share the times of their submission.
-                let together = launch.timed_by == TIMED_BY[2] && submission == launch.submission;
-                if start_ns < end && !together {
-                    found.add(Problem::Overlap { launch: launch.id, previous, stream: launch.stream });
-                }
+            let before = last.insert(launch.stream, (launch.id, end_ns));
+            if let Some((previous, _)) = before.filter(|&(_, end)| start_ns < end) {
+                found.add(Problem::Overlap { launch: launch.id, previous, stream: launch.stream });
             }
         }
         Ok(ids)

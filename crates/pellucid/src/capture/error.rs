@@ -27,6 +27,12 @@ pub enum CaptureError {
          starts"
     )]
     GateClosed,
+    /// Apple's capture manager does not capture, and nothing else was asked for.
+    #[error("Metal cannot capture: {reason}")]
+    Native {
+        /// Why.
+        reason: String,
+    },
     /// The file.
     #[error("{0}")]
     File(Arc<pellucid_trace::Error>),

@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{CaptureError, Options};
+use super::{CaptureError, Options, native};
 use crate::device::{self, Device};
 
 /// The variable that names the file.
 const PATH: &str = "MLX_METAL_CAPTURE";
-/// Either of these must be `1`. The first is Apple's present name, the second its older one.
-const GATES: [&str; 2] = ["MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED"];
 
 /// Whether this process has captured by environment: one file name, one capture.
 static CONSUMED: AtomicBool = AtomicBool::new(false);
@@ -68,12 +66,12 @@ impl MetalCapture {
             let text = "this process has captured already; start it again for another capture".to_owned();
             return Err(Refused { cause: Cause::Consumed, text });
         }
-        if !GATES.iter().any(|gate| std::env::var_os(gate).is_some_and(|v| v == "1")) {
+        if !native::is_gate_open() {
             return Err(Refused { cause: Cause::Gate, text: CaptureError::GateClosed.to_string() });
         }
         let failed = |e: crate::Error| Refused { cause: Cause::Start, text: e.to_string() };
         device::check("from_env", device).map_err(failed)?;
-        super::prepare("from_env", path, Options::default()).map_err(failed)?;
+        super::prepare("from_env", path, Options::default(), native::manager()).map_err(failed)?;
         // Two threads at once: only one could prepare, so only one gets here.
         CONSUMED.store(true, Ordering::Release);
         Ok(MetalCapture { path: path.to_owned(), stage: Stage::Prepared })
@@ -96,7 +94,13 @@ impl MetalCapture {
 
     fn finish(&mut self, partial: bool) {
         self.stage = Stage::Ended;
-        match super::end("end", partial) {
+        let ended = super::end("end", partial);
+        if let Ok(summary) = &ended
+            && let Some(native) = summary.native.as_ref().filter(|native| !native.ok)
+        {
+            eprintln!("pellucid: Metal's own capture to {} was not made: {}", native.path, native.message);
+        }
+        match ended {
             Ok(summary) if summary.launches == 0 => {
                 eprintln!("pellucid: captured to {}, but nothing was launched in it", self.path.display());
             }

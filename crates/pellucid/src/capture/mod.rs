@@ -28,6 +28,7 @@ mod error;
 mod executor;
 mod facts;
 mod metal_capture;
+mod native;
 mod recorder;
 mod stats;
 
@@ -37,6 +38,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 pub use pellucid_trace::Mode;
+pub use pellucid_trace::schema::NativeCapture;
 
 pub(crate) use environment::on_eval;
 pub use error::CaptureError;
@@ -49,6 +51,7 @@ use crate::eval::{fusion, set_fusion};
 use crate::observe;
 use crate::region;
 use crate::stream::streams;
+use native::{Manager, Native};
 use recorder::Recorder;
 
 /// What to capture.
@@ -76,7 +79,7 @@ impl Options {
 }
 
 /// What a capture has written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
     /// The file.
@@ -93,11 +96,15 @@ pub struct Summary {
     pub truncated: bool,
     /// What was left out, and why.
     pub left_out: Vec<String>,
+    /// What Apple's own capture beside this one came to; `None` if none was asked for.
+    pub native: Option<NativeCapture>,
 }
 
 /// A capture that runs, or is about to.
 struct Active {
-    recorder: Arc<Recorder>,
+    /// `None` if only Xcode gets the capture.
+    recorder: Option<Arc<Recorder>>,
+    native: Option<Native>,
     /// Whether chains were fused before it began.
     fused: bool,
     /// Whether the window is open; until then nothing is recorded.
@@ -124,24 +131,47 @@ pub fn start_with(path: impl AsRef<Path>, options: Options) -> Result<()> {
     begin("start", path.as_ref(), options)
 }
 
+/// Starts a capture, and Apple's own beside it where a GPU is reached through Metal.
+pub(crate) fn start_beside_native(function: &'static str, path: &Path) -> Result<()> {
+    prepare(function, path, Options::default(), native::manager())?;
+    open();
+    let nothing = |active: &Active| {
+        let native = active.native.as_ref().filter(|_| active.recorder.is_none())?;
+        native.refused().map(str::to_owned)
+    };
+    let mut active = ACTIVE.lock();
+    match active.as_ref().and_then(nothing) {
+        Some(reason) => {
+            *active = None;
+            Err(CaptureError::Native { reason }.into_error(function))
+        }
+        None => Ok(()),
+    }
+}
+
 fn begin(function: &'static str, path: &Path, options: Options) -> Result<()> {
-    prepare(function, path, options)?;
+    prepare(function, path, options, None)?;
     open();
     Ok(())
 }
 
 /// Makes the file, so that everything that can be refused is refused; records nothing yet.
-fn prepare(function: &'static str, path: &Path, options: Options) -> Result<()> {
+fn prepare(
+    function: &'static str,
+    path: &Path,
+    options: Options,
+    manager: Option<Arc<dyn Manager>>,
+) -> Result<()> {
     let mut active = ACTIVE.lock();
     if let Some(running) = &*active {
-        let path = running.recorder.path().to_owned();
+        let path = running.recorder.as_ref().map_or(PathBuf::new(), |r| r.path().to_owned());
         return Err(CaptureError::Running { path }.into_error(function));
     }
-    if path.as_os_str().is_empty() {
-        return Err(CaptureError::EmptyPath.into_error(function));
-    }
-    let recorder = Arc::new(Recorder::create(function, path, &options)?);
-    *active = Some(Active { recorder, fused: fusion(), open: false });
+    let plan =
+        native::plan(path, manager, native::is_gate_open()).map_err(|error| error.into_error(function))?;
+    let ours = plan.ours.map(|path| Recorder::create(function, &path, &options)).transpose()?;
+    *active =
+        Some(Active { recorder: ours.map(Arc::new), native: plan.native, fused: fusion(), open: false });
     Ok(())
 }
 
@@ -153,12 +183,16 @@ fn open() {
     let Some(active) = active.as_mut().filter(|a| !a.open) else { return };
     active.open = true;
     active.fused = fusion();
-    if active.recorder.mode() == Mode::Full {
+    if let Some(native) = &mut active.native {
+        native.start();
+    }
+    let Some(recorder) = &active.recorder else { return };
+    if recorder.mode() == Mode::Full {
         set_fusion(false);
     }
     region::clear();
-    active.recorder.open();
-    observe::set_observer(Some(active.recorder.clone()));
+    recorder.open();
+    observe::set_observer(Some(recorder.clone()));
 }
 
 /// Ends the capture: waits for the work of the window and completes the file.
@@ -171,15 +205,23 @@ pub fn stop() -> Result<Summary> {
 }
 
 fn end(function: &'static str, partial: bool) -> Result<Summary> {
-    let Some(Active { recorder, fused, open }) = ACTIVE.lock().take() else {
+    let Some(Active { recorder, mut native, fused, open }) = ACTIVE.lock().take() else {
         return Err(CaptureError::NotRunning.into_error(function));
     };
     if open {
         wait_for_all();
+    }
+    if let Some(native) = &mut native {
+        native.stop();
+    }
+    let native = native.map(|native| native.outcome());
+    let Some(recorder) = recorder else { return Ok(Summary { native, ..Summary::default() }) };
+    if open {
         observe::set_observer(None);
         set_fusion(fused);
     }
-    recorder.finish(function, partial)
+    let summary = recorder.finish(function, partial, native.clone())?;
+    Ok(Summary { native, ..summary })
 }
 
 /// Gives up a capture whose window was never opened, and its file.
@@ -231,5 +273,54 @@ fn wait_for_all() {
         if let Some(batch) = last {
             batch.wait(None);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::native::tests::Fake;
+    use super::*;
+    use crate::{Array, Device, Dtype, async_eval, new_stream, ops, with_stream};
+
+    /// Work that takes a moment, on a stream of its own, not waited for.
+    fn pending() -> Array {
+        let stream = new_stream(Device::cpu()).unwrap();
+        let x = with_stream(stream, || {
+            let x = ops::full([200, 200], 0.005f32, Dtype::Float32).unwrap();
+            (0..20).fold(x.clone(), |y, _| ops::matmul(&y, &x).unwrap())
+        });
+        async_eval([&x]);
+        x
+    }
+
+    #[test]
+    fn a_native_capture_starts_after_what_came_before_and_stops_after_what_is_inside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("apple.gputrace");
+        let seen: Arc<Mutex<Vec<Array>>> = Arc::default();
+        let arrays = seen.clone();
+        let look =
+            move || arrays.lock().iter().map(|a| a.is_available().to_string()).collect::<Vec<_>>().join(" ");
+        let manager = Arc::new(Fake { supports: true, look: Some(Box::new(look)), ..Fake::default() });
+        seen.lock().push(pending());
+        prepare("test", &path, Options::default(), Some(manager.clone())).unwrap();
+        open();
+        seen.lock().push(pending());
+        let summary = end("test", false).unwrap();
+
+        assert_eq!(*manager.said.lock(), ["start document: true", "stop: true true"]);
+        assert_eq!(summary.path, folder.path().join("apple.pltrace"));
+        assert!(summary.native.is_some_and(|native| native.ok && native.path.ends_with("apple.gputrace")));
+        let trace = pellucid_trace::Trace::open(&summary.path).unwrap();
+        assert!(trace.manifest().native[0].ok);
+
+        // One that fails does not lose ours.
+        let manager = Arc::new(Fake { supports: true, fails: Some("busy"), ..Fake::default() });
+        let path = folder.path().join("second.gputrace");
+        prepare("test", &path, Options::default(), Some(manager)).unwrap();
+        open();
+        let summary = end("test", false).unwrap();
+        assert_eq!(summary.native.map(|native| native.message).as_deref(), Some("busy"));
+        assert!(summary.path.exists());
     }
 }

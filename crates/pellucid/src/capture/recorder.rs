@@ -13,14 +13,18 @@ use pellucid_trace::{Mode, Writer};
 use super::stats::look_at;
 use super::{CaptureError, Options, Summary, facts};
 use crate::array::{Array, HostView, State, Value};
+use crate::backend::gpu;
 use crate::call_site::CallSite;
 use crate::error::Result;
 use crate::eval::{Member, Step};
 use crate::memory;
-use crate::observe::{Launch, MemoryAction, MemoryEvent, Observer, Outcome, WaitEvent};
+use crate::observe::{Launch, MemoryAction, MemoryEvent, Observer, Outcome, Times, WaitEvent};
 use crate::op::{Op, Program};
 use crate::region;
 use crate::stream::{Stream, streams};
+
+/// What a launch costs beside its work, in bytes moved: a few microseconds.
+const LAUNCH_COST: f64 = 16384.0;
 
 /// Writes launches, memory and waits to a trace, from any thread.
 pub(super) struct Recorder {
@@ -50,6 +54,10 @@ struct Known {
     json: HashMap<&'static str, Arc<str>>,
     sites: HashMap<CallSite, Arc<str>>,
     devices: HashMap<crate::Device, Arc<str>>,
+    /// Launches that a GPU has not finished, by number.
+    untimed: HashMap<u64, trace::Launch>,
+    /// Where the last launch of each stream ended.
+    ends: HashMap<u32, i64>,
 }
 
 impl Known {
@@ -134,8 +142,19 @@ impl Recorder {
     }
 
     /// Completes the file.
-    pub fn finish(&self, function: &'static str, partial: bool) -> Result<Summary> {
-        let manifest = trace::Manifest { partial, ..self.manifest() };
+    pub fn finish(
+        &self,
+        function: &'static str,
+        partial: bool,
+        native: Option<trace::schema::NativeCapture>,
+    ) -> Result<Summary> {
+        if gpu::debugging() {
+            for (_, text) in gpu::all_sources() {
+                self.writer.kernel(&text, "wgsl");
+            }
+        }
+        let native = native.into_iter().collect();
+        let manifest = trace::Manifest { partial, native, ..self.manifest() };
         let duration = self.window.get().map_or(Duration::ZERO, |w| w.start.elapsed());
         let written = self.writer.finish(manifest).map_err(|e| CaptureError::from(e).into_error(function))?;
         Ok(Summary {
@@ -146,6 +165,7 @@ impl Recorder {
             duration,
             truncated: written.truncated,
             left_out: written.left_out,
+            native: None,
         })
     }
 
@@ -200,6 +220,17 @@ impl Recorder {
             let (array, dtype) = (array.id(), array.dtype().name());
             self.writer.tensor(trace::Tensor { array, dtype, shape, data: Box::new(bytes) });
         }
+    }
+
+    /// Writes a launch that ran from `start` to `end`. Times of two clocks meet in a stream: none begins before the one
+    /// before it has ended.
+    fn launched(&self, known: &mut Known, row: trace::Launch, start: i64, end: i64, by: &'static str) {
+        let last = known.ends.entry(row.stream).or_insert(0);
+        let start_ns = start.max(*last);
+        let end_ns = end.max(start_ns);
+        *last = end_ns;
+        let timed_by = known.text(by);
+        self.writer.launch(trace::Launch { start_ns, end_ns, timed_by, ..row });
     }
 
     /// The row of an array, without what only its launch knows.
@@ -324,7 +355,7 @@ impl Observer for Recorder {
         if let (Some(row), Ok((value, _, _))) = (rows.last_mut(), outcome.result) {
             row.buffer = Some(value.buffer().id());
         }
-        let (device, timed_by) = (known.device(launch.stream.device()), known.text(outcome.timed_by));
+        let (device, nothing) = (known.device(launch.stream.device()), known.text(""));
         drop(known);
         self.ops.fetch_add((rows.len() - first) as u64, Ordering::Relaxed);
         rows.into_iter().for_each(|row| self.writer.op(row));
@@ -339,7 +370,7 @@ impl Observer for Recorder {
             (None, None) => None,
         };
         let grid = outcome.kernel.as_ref().map_or(Vec::new(), |(_, groups)| groups.to_vec());
-        self.writer.launch(trace::Launch {
+        let row = trace::Launch {
             id: launch.id,
             kernel: kernel_name(step).into(),
             source,
@@ -348,16 +379,44 @@ impl Observer for Recorder {
             submission: launch.batch,
             grid,
             enqueue_ns: self.since(launch.enqueued),
-            start_ns: self.since(outcome.started),
-            end_ns: self.since(outcome.ended),
-            timed_by,
+            start_ns: 0,
+            end_ns: 0,
+            timed_by: nothing,
             ops: ids,
             bytes: (read + last.array.nbytes()) as u64,
             flops,
-        });
+        };
+        let mut known = self.known.lock();
+        match outcome.times {
+            Some(t) => {
+                self.launched(&mut known, row, self.since(t.started), self.since(t.ended), t.by);
+            }
+            None => drop(known.untimed.insert(row.id, row)),
+        }
+        drop(known);
         if let Ok((value, _, _)) = outcome.result {
             self.elements(&last.array, value, self.mode == Mode::Full);
         }
+    }
+
+    /// Each launch gets a part of the time, by what it moves and computes.
+    fn timed(&self, launches: &[u64], times: Times) {
+        let mut known = self.known.lock();
+        let rows: Vec<_> = launches.iter().filter_map(|id| known.untimed.remove(id)).collect();
+        let cost = |row: &trace::Launch| LAUNCH_COST + row.bytes as f64 + row.flops as f64;
+        let total: f64 = rows.iter().map(cost).sum();
+        let (start, end) = (self.since(times.started), self.since(times.ended));
+        let at = |done: f64| start + ((end - start) as f64 * (done / total)) as i64;
+        let mut done = 0.0;
+        for row in rows {
+            let begun = done;
+            done += cost(&row);
+            self.launched(&mut known, row, at(begun), at(done), "gpu submission");
+        }
+    }
+
+    fn times_each_launch(&self) -> bool {
+        self.mode != Mode::Timeline
     }
 
     fn wait(&self, event: &WaitEvent) {

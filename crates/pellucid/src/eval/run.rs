@@ -15,7 +15,7 @@ use crate::backend::cpu::{self, In, Out};
 use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Demand, Request};
-use crate::observe::{Launch, Outcome, observer};
+use crate::observe::{Launch, Outcome, Times, observer};
 use crate::op::Op;
 
 pub(super) type Values = SmallVec<[Value; 4]>;
@@ -93,12 +93,18 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
             Err(failure) => Err(failure.error()),
         };
         let fallback = outcome.as_ref().is_ok_and(|made| made.fallback);
-        let on_device = on_gpu && !fallback && outcome.as_ref().is_ok_and(|made| made.ran);
-        // Observed launches are submitted and waited for one by one: that is what makes their times their own.
-        let kernel = if on_device { run_gpu::wait_for_launch(batch.stream) } else { None };
-        let timed_by = if on_device { "gpu submission" } else { "host clock" };
-        observer
-            .after(launch, &Outcome { result, fallback, kernel, timed_by, started, ended: Instant::now() });
+        if on_gpu && !fallback && outcome.as_ref().is_ok_and(|made| made.ran) {
+            let each = observer.times_each_launch();
+            let (kernel, times) = run_gpu::observed(batch.stream, each);
+            let times = times.or_else(|| each.then(|| Times::until_now(started)));
+            observer.after(launch, &Outcome { result, fallback, kernel, times });
+            if times.is_none() {
+                run_gpu::await_times(batch.stream, launch.id);
+            }
+        } else {
+            let times = Some(Times::until_now(started));
+            observer.after(launch, &Outcome { result, fallback, kernel: None, times });
+        }
     }
     *last.array.0.state.lock() = match outcome {
         Ok(made) if !made.value.buffer().is_host() || made.value.checks().is_some() => {

@@ -11,6 +11,7 @@ use crate::array::{Array, Strides, Value};
 use crate::backend::gpu::{self, Check, Context, FallbackReason, In, Out};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
+use crate::observe::{self, Times};
 use crate::op::Op;
 use crate::stream::Stream;
 
@@ -57,8 +58,15 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
 
 /// Runs a step on the CPU, because the GPU cannot. What it reads must be known to be good.
 fn on_cpu(context: &Context, step: &Step, values: Values, why: FallbackReason) -> Result<Made> {
-    let first = step.inputs.first().map_or(&step.last().array, |&i| step.input(i));
-    gpu::note_fallback(step.last().work.op.name(), first.dtype(), why);
+    // An array without elements costs nothing anywhere.
+    if step.last().array.size() > 0 {
+        let first = step.inputs.first().map_or(&step.last().array, |&i| step.input(i));
+        gpu::note_fallback(step.last().work.op.name(), first.dtype(), why);
+    }
+    if observe::is_observed() {
+        // What is shown of a stream is one thing after the other.
+        drain(context);
+    }
     for check in values.iter().filter_map(Value::checks).flat_map(|checks| checks.iter()) {
         context.recorder.lock().flush(context.gpu);
         if let Some(failure) = check.wait() {
@@ -177,16 +185,37 @@ pub(super) fn end(batch: &Arc<Batch>) -> Progress {
     Progress::Submitted
 }
 
-/// Submits what the stream recorded and waits for the GPU; returns the text and workgroups of the last kernel in it. A
-/// failure is kept for the end of the batch.
-pub(super) fn wait_for_launch(stream: Stream) -> Option<(Arc<str>, [u32; 3])> {
-    let gpu = gpu::gpu(stream.device().index()).ok()?;
+/// Text and workgroups of a kernel.
+pub(super) type Kernel = (Arc<str>, [u32; 3]);
+
+/// The last kernel of an observed launch that was just recorded and, if each launch is timed by itself, its times,
+/// for which it is submitted and waited for. A failure is kept for the end of the batch.
+pub(super) fn observed(stream: Stream, each: bool) -> (Option<Kernel>, Option<Times>) {
+    let Ok(gpu) = gpu::gpu(stream.device().index()) else { return (None, None) };
     let recorder = gpu::recorder(stream);
-    let (submission, mut launched) = {
-        let mut recorder = recorder.lock();
-        recorder.flush(gpu);
-        (recorder.latest(), recorder.take_launched())
+    let mut recorder = recorder.lock();
+    let kernel = recorder.take_launched().pop();
+    if !each {
+        return (kernel, None);
+    }
+    let submissions = recorder.flush_timed(gpu);
+    drop(recorder);
+    (kernel, submissions.wait(gpu))
+}
+
+/// Has the observer told when a launch ran, once the GPU is done with it.
+pub(super) fn await_times(stream: Stream, launch: u64) {
+    if let Ok(gpu) = gpu::gpu(stream.device().index()) {
+        gpu::recorder(stream).lock().await_times(gpu, launch);
+    }
+}
+
+/// Waits for all that the stream has submitted.
+fn drain(context: &Context) {
+    let submissions = {
+        let mut recorder = context.recorder.lock();
+        recorder.flush(context.gpu);
+        recorder.latest()
     };
-    gpu.submissions.wait(submission);
-    launched.pop()
+    context.gpu.submissions.wait(submissions);
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::clock::Clock;
 use super::pipeline::Pipelines;
 use super::submit::Submissions;
 use super::transfer;
@@ -21,6 +22,7 @@ pub(crate) struct Gpu {
     pub features: wgpu::Features,
     pub pipelines: Pipelines,
     pub submissions: Submissions,
+    pub clock: Clock,
     pub info: DeviceInfo,
     faults: Arc<Faults>,
 }
@@ -44,6 +46,8 @@ static ADAPTERS: LazyLock<Vec<Slot>> = LazyLock::new(|| {
     let mut flags = wgpu::InstanceFlags::default();
     // Names of kernels and buffers reach the driver's tools in every build; indirect launches are never used.
     flags.remove(wgpu::InstanceFlags::DISCARD_HAL_LABELS | wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
+    // Vulkan passes them on only with this.
+    flags.set(wgpu::InstanceFlags::DEBUG, debugging());
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends: wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12,
         flags: flags.with_env(),
@@ -57,6 +61,22 @@ static ADAPTERS: LazyLock<Vec<Slot>> = LazyLock::new(|| {
     adapters.sort_by_key(|adapter| rank(adapter.get_info().device_type));
     adapters.into_iter().map(|adapter| Slot { adapter, opened: OnceLock::new() }).collect()
 });
+
+/// Debug mode: `PELLUCID_DEBUG=1`, or MLX's build option `MLX_METAL_DEBUG=1` taken as a variable. Graphics debuggers
+/// then see our labels, and captures hold the sources of all kernels that were compiled before them.
+pub(crate) fn debugging() -> bool {
+    static ON: LazyLock<bool> = LazyLock::new(|| {
+        let on = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
+        on("PELLUCID_DEBUG") || on("MLX_METAL_DEBUG")
+    });
+    *ON
+}
+
+/// The kernels that all opened devices have compiled so far: name and text.
+pub(crate) fn all_sources() -> Vec<(String, Arc<str>)> {
+    let opened = ADAPTERS.iter().filter_map(|slot| slot.opened.get()?.as_ref().ok());
+    opened.flat_map(|gpu| gpu.pipelines.sources()).collect()
+}
 
 fn rank(kind: wgpu::DeviceType) -> u8 {
     match kind {
@@ -140,9 +160,9 @@ fn open(id: Device, adapter: &wgpu::Adapter) -> Result<Gpu> {
         gone.lost.store(true, Ordering::Release);
     });
     let info = describe(adapter, features);
-    let submissions = Submissions::new(&device);
-    let gpu =
-        Gpu { id, device, queue, limits, features, pipelines: Pipelines::new(), submissions, info, faults };
+    let (submissions, clock) = (Submissions::new(&device), Clock::new(&queue, features));
+    let pipelines = Pipelines::new();
+    let gpu = Gpu { id, device, queue, limits, features, pipelines, submissions, clock, info, faults };
     transfer::register(&gpu);
     Ok(gpu)
 }

@@ -7,6 +7,7 @@
 mod arg_reduce;
 mod assemble;
 mod check;
+mod clock;
 mod device;
 mod elementwise;
 mod fallback;
@@ -29,7 +30,7 @@ mod validate;
 mod wgsl;
 
 pub(crate) use check::{Check, Checks, gathered};
-pub(crate) use device::{Gpu, count, gpu, has_hardware, info};
+pub(crate) use device::{Gpu, all_sources, count, debugging, gpu, has_hardware, info};
 pub use fallback::{Fallback, FallbackReason};
 pub(crate) use fallback::{fallbacks, note_fallback};
 pub(crate) use pipeline::validating;

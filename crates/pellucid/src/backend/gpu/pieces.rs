@@ -42,6 +42,9 @@ fn cut(gpu: &Gpu, x: &In) -> Option<Cut> {
 
 /// Whether bindings reach all intermediate results of a reduction to `results` elements.
 pub(super) fn reaches(gpu: &Gpu, x: &In, results: usize) -> bool {
+    if x.elements() == 0 {
+        return results as u64 * 8 + 256 <= gpu.largest_binding();
+    }
     let (low, high) = x.reach();
     let pieces = ((high - low + 1) * x.dtype.size()) as u64 / gpu.largest_binding() * 2 + 1;
     // The largest accumulators have eight bytes.

@@ -8,12 +8,13 @@ use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 
 use super::check::Check;
-use super::device::Gpu;
+use super::clock::{Stamps, Timed};
+use super::device::{Gpu, debugging};
 use super::pipeline::Pipeline;
 use super::wgsl::ROW;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Memory};
-use crate::observe;
+use crate::observe::{self, Times, observer};
 use crate::stream::Stream;
 
 /// A submission holds at most this many launches: enough that its cost is small beside theirs, few enough that the GPU
@@ -70,6 +71,12 @@ pub(crate) struct Recorder {
     failed: Option<Error>,
     /// Texts and workgroups of launches, while somebody observes.
     launched: Vec<(Arc<str>, [u32; 3])>,
+    /// Where the times of the present pass go, while somebody observes.
+    stamps: Option<Stamps>,
+    /// Observed launches whose times are those of the next submission.
+    untimed: Vec<u64>,
+    /// Submissions whose times nobody has asked for.
+    timed: Vec<(u64, Timed)>,
 }
 
 static RECORDERS: LazyLock<RwLock<HashMap<usize, Arc<Mutex<Recorder>>>>> = LazyLock::new(RwLock::default);
@@ -131,7 +138,11 @@ impl Recorder {
             entries: &entries,
         });
         drop(entries);
+        let grouped = debugging();
         let pass = self.pass(gpu, stream);
+        if grouped {
+            pass.push_debug_group(&pipeline.label);
+        }
         pass.set_pipeline(&pipeline.pipeline);
         pass.set_bind_group(0, &group, &[]);
         if pipeline.immediates {
@@ -139,6 +150,9 @@ impl Recorder {
         }
         let [x, y, z] = dispatch.groups;
         pass.dispatch_workgroups(x, y, z);
+        if grouped {
+            pass.pop_debug_group();
+        }
         for bind in dispatch.binds {
             self.bytes += bind.bytes;
             self.held.entry(bind.buffer.id()).or_insert_with(|| bind.buffer.clone());
@@ -147,10 +161,29 @@ impl Recorder {
         if observe::is_observed() {
             self.launched.push((pipeline.source.clone(), dispatch.groups));
         }
+        // An observed launch is submitted as a whole.
+        if !observe::is_observed() {
+            self.flush_if_full(gpu);
+        }
+        Ok(())
+    }
+
+    fn flush_if_full(&mut self, gpu: &'static Gpu) {
         if self.launches >= MOST_LAUNCHES || self.bytes >= MOST_BYTES {
             self.flush(gpu);
         }
-        Ok(())
+    }
+
+    /// An observed launch has been recorded; its times are those of its submission.
+    pub fn await_times(&mut self, gpu: &'static Gpu, launch: u64) {
+        self.untimed.push(launch);
+        self.flush_if_full(gpu);
+    }
+
+    /// Submits what was recorded; returns what [`times`] needs to tell when it ran.
+    pub fn flush_timed(&mut self, gpu: &'static Gpu) -> TimedSubmissions {
+        self.flush(gpu);
+        TimedSubmissions(std::mem::take(&mut self.timed))
     }
 
     /// The number of a flag for a launch that follows, which tells `check` when the GPU is done.
@@ -173,9 +206,18 @@ impl Recorder {
             let label = stream.label();
             gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&label) })
         });
+        if self.pass.is_none() && observe::is_observed() {
+            self.stamps = gpu.clock.stamps(gpu);
+        }
+        let stamps = self.stamps.as_ref();
         self.pass.get_or_insert_with(|| {
             let label = stream.label();
-            let description = wgpu::ComputePassDescriptor { label: Some(&label), timestamp_writes: None };
+            let timestamp_writes = stamps.map(|stamps| wgpu::ComputePassTimestampWrites {
+                query_set: &stamps.set,
+                beginning_of_pass_write_index: Some(0),
+                end_of_pass_write_index: Some(1),
+            });
+            let description = wgpu::ComputePassDescriptor { label: Some(&label), timestamp_writes };
             encoder.begin_compute_pass(&description).forget_lifetime()
         })
     }
@@ -211,9 +253,15 @@ impl Recorder {
                     None
                 }
             };
+            let stamps = self.stamps.take();
+            if let Some(stamps) = &stamps {
+                stamps.resolve(&mut encoder);
+            }
+            let timed = Timed::new(stamps);
             match gpu.submissions.submit(gpu, encoder) {
                 Ok(number) => {
                     self.latest = number;
+                    self.time(gpu, number, timed);
                     if let Some(staging) = staging {
                         gpu.submissions.when_finished(number, move || tell(gpu, &staging, &checks));
                     }
@@ -227,6 +275,19 @@ impl Recorder {
         self.slots.clear();
         self.held.clear();
         (self.launches, self.bytes) = (0, 0);
+    }
+
+    /// Has the times of a submission told to the observer, or kept for [`Recorder::flush_timed`].
+    fn time(&mut self, gpu: &'static Gpu, number: u64, timed: Timed) {
+        let launches = std::mem::take(&mut self.untimed);
+        let Some(observer) = observer() else { return };
+        if observer.times_each_launch() {
+            self.timed.push((number, timed));
+        } else if !launches.is_empty() {
+            gpu.submissions.when_finished(number, move || {
+                observer.timed(&launches, gpu.clock.read(gpu, timed));
+            });
+        }
     }
 
     /// The submission made last.
@@ -265,6 +326,24 @@ impl Recorder {
             // A batch of nothing but views is complete when everything before it is.
             None => Ok(self.latest.max(gpu.submissions.latest())),
         }
+    }
+}
+
+/// Submissions that are timed together.
+pub(crate) struct TimedSubmissions(Vec<(u64, Timed)>);
+
+impl TimedSubmissions {
+    /// Waits for the GPU; from the begin of the first to the end of the last, if there was one.
+    pub fn wait(self, gpu: &'static Gpu) -> Option<Times> {
+        let times = self.0.into_iter().map(|(number, timed)| {
+            gpu.submissions.wait(number);
+            gpu.clock.read(gpu, timed)
+        });
+        times.reduce(|first, last| Times {
+            started: first.started.min(last.started),
+            ended: first.ended.max(last.ended),
+            by: last.by,
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use super::wgsl;
 use super::{assemble, elementwise, fill, matmul, pieces, put, random, reduce, scan, sort};
 use crate::array::Dtype;
 use crate::error::{Error, Result};
-use crate::op::{Func, Op, Program, ReduceOp, ScanOp};
+use crate::op::{Func, Op, Program, ReduceOp, Scalar, ScanOp};
 
 /// The text of a kernel grows with the axes; more than these would not be worth it.
 pub(super) const MOST_AXES: usize = 32;
@@ -70,9 +70,9 @@ pub(crate) fn supports(
 ) -> Result<(), FallbackReason> {
     inputs.iter().try_for_each(|x| computes(gpu, x.dtype))?;
     computes(gpu, out.dtype)?;
-    // A matter of a moment on the CPU.
-    let joins = matches!(op, Op::Concatenate { .. });
-    let empty = out.elements() == 0 || !joins && inputs.iter().any(|x| x.elements() == 0);
+    // A matter of a moment on the CPU, but for those that need no element.
+    let needs_all = !matches!(op, Op::Concatenate { .. } | Op::Reduce { .. } | Op::Matmul);
+    let empty = out.elements() == 0 || needs_all && inputs.iter().any(|x| x.elements() == 0);
     holds(!empty, FallbackReason::NoElements)?;
     if let Some(program) = program {
         return supports_program(gpu, program, inputs, out);
@@ -127,6 +127,15 @@ fn supports_program(gpu: &Gpu, program: &Program, inputs: &[In], out: &Out) -> R
     elementwise::reaches(gpu, inputs, out)
 }
 
+/// The result of a reduction without elements; those that have none are refused before.
+fn of_nothing(op: ReduceOp) -> Scalar {
+    match op {
+        ReduceOp::Prod | ReduceOp::All => Scalar::Uint(1),
+        ReduceOp::Logsumexp => Scalar::Float(f64::NEG_INFINITY),
+        _ => Scalar::Uint(0),
+    }
+}
+
 /// Records the kernels of an operation that [`supports`] accepted.
 ///
 /// # Errors
@@ -163,6 +172,8 @@ pub(crate) fn run(
         Op::Concatenate { axis } => assemble::concatenate(context, inputs, *axis, out),
         Op::Pad { low, .. } => assemble::pad(context, inputs, low, out),
         Op::SliceUpdate(spec) => assemble::slice_update(context, inputs, spec, out),
+        Op::Reduce { op, .. } if inputs[0].elements() == 0 => fill::full(context, of_nothing(*op), out),
+        Op::Matmul if inputs[0].elements() == 0 => fill::full(context, Scalar::Uint(0), out),
         Op::Reduce { axes, .. } if axes.is_empty() => {
             let value = wgsl::cast(inputs[0].dtype, out.dtype, "x0");
             elementwise::formula(context, "convert", inputs, out, &value)
