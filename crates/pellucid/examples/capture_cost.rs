@@ -86,7 +86,8 @@ fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
 /// A line of `/proc/self/status`, in megabytes; 0 where there is none.
 fn resident(line: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let found = status.lines().find_map(|l| l.strip_prefix(line)?.split_whitespace().nth(1)?.parse::<f64>().ok());
+    let found =
+        status.lines().find_map(|l| l.strip_prefix(line)?.split_whitespace().nth(1)?.parse::<f64>().ok());
     found.unwrap_or(0.0) * 1024.0 / 1e6
 }
 

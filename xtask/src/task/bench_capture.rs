@@ -16,7 +16,9 @@ pub fn run() -> Result<()> {
     for round in 1..=ROUNDS {
         instrumented = instrumented.min(figure(&with, "small", "ns_per_op")?);
         bare = bare.min(figure(&without, "small", "ns_per_op")?);
-        println!("round {round} of {ROUNDS}: {instrumented:.1} ns per operation, {bare:.1} ns without an observer");
+        println!(
+            "round {round} of {ROUNDS}: {instrumented:.1} ns per operation, {bare:.1} ns without an observer"
+        );
     }
     verdict("not capturing, 100,000 small operations", instrumented / bare - 1.0, 0.01);
     let block = output(&with, "block")?;
@@ -26,7 +28,9 @@ pub fn run() -> Result<()> {
     let million = output(&with, "million")?;
     let (launches, peak) = (number(&million, "launches")?, number(&million, "peak_resident_mb")?);
     let (seconds, file) = (number(&million, "seconds")?, number(&million, "file_mb")?);
-    println!("{launches} launches captured in {seconds:.2} s, {file:.1} MB, peak {peak:.1} MB resident (limit 300)");
+    println!(
+        "{launches} launches captured in {seconds:.2} s, {file:.1} MB, peak {peak:.1} MB resident (limit 300)"
+    );
     Ok(())
 }
 

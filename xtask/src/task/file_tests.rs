@@ -8,7 +8,8 @@ use crate::process::{self, Result};
 use crate::summary::Tally;
 
 /// The programs that write and read the files, and what runs the tests.
-pub const NEEDS: &[Need] = &[Need::Python(&["numpy", "pyarrow", "mlx[cpu]==0.32.4", "safetensors", "pytest"])];
+pub const NEEDS: &[Need] =
+    &[Need::Python(&["numpy", "pyarrow", "mlx[cpu]==0.32.4", "safetensors", "pytest"])];
 
 pub fn run() -> Result<Tally> {
     let examples = ["--example", "files", "--example", "metal_capture"];

@@ -8,7 +8,7 @@ use super::batch::{Batch, Failure, Step};
 use super::run::{self, Made, Progress, Values};
 use super::schedule;
 use crate::array::{Array, Strides, Value};
-use crate::backend::gpu::{self, Check, Context, In, Out};
+use crate::backend::gpu::{self, Check, Context, FallbackReason, In, Out};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
 use crate::observe::{self, Times};
@@ -31,11 +31,11 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
     let target = Buffer::empty();
     let output = Out { buffer: &target, dtype: out.dtype(), shape: out.shape() };
     let program = step.program.as_deref();
-    if !gpu::supports(gpu, op, program, &views(step, &values, &strides, &buffers), &output) {
-        drop(buffers);
-        return on_cpu(&context, step, values);
-    }
+    let supported = gpu::supports(gpu, op, program, &views(step, &values, &strides, &buffers), &output);
     drop(buffers);
+    if let Err(why) = supported {
+        return on_cpu(&context, step, values, why);
+    }
     let check = check(step, &values, op);
     let checks = gpu::gathered(values.iter(), check.clone());
     // Nothing is overwritten while results are compared with the CPU's.
@@ -57,7 +57,12 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
 }
 
 /// Runs a step on the CPU, because the GPU cannot. What it reads must be known to be good.
-fn on_cpu(context: &Context, step: &Step, values: Values) -> Result<Made> {
+fn on_cpu(context: &Context, step: &Step, values: Values, why: FallbackReason) -> Result<Made> {
+    // An array without elements costs nothing anywhere.
+    if step.last().array.size() > 0 {
+        let first = step.inputs.first().map_or(&step.last().array, |&i| step.input(i));
+        gpu::note_fallback(step.last().work.op.name(), first.dtype(), why);
+    }
     if observe::is_observed() {
         // What is shown of a stream is one thing after the other.
         drain(context);
@@ -73,7 +78,9 @@ fn on_cpu(context: &Context, step: &Step, values: Values) -> Result<Made> {
 
 /// The check of an operation that reads at positions its second input gives.
 fn check(step: &Step, values: &Values, op: &Op) -> Option<Arc<Check>> {
-    let (Op::Take { axis } | Op::TakeAlongAxis { axis }) = op else { return None };
+    let (Op::Take { axis } | Op::TakeAlongAxis { axis } | Op::PutAlongAxis { axis }) = op else {
+        return None;
+    };
     let (x, indices) = (step.input(step.inputs[0]), step.input(step.inputs[1]));
     let (site, size) = (step.last().array.call_site(), x.shape()[*axis]);
     let stream = step.last().array.stream();
@@ -137,8 +144,8 @@ fn relayout(context: &Context, step: &Step, values: Values) -> Result<Made> {
     };
     let nothing = Buffer::empty();
     let to = Out { buffer: &nothing, dtype: input.dtype(), shape: input.shape() };
-    if !gpu::copies(context.gpu, &from, &to) {
-        return on_cpu(context, step, values);
+    if let Err(why) = gpu::copies(context.gpu, &from, &to) {
+        return on_cpu(context, step, values, why);
     }
     let checks = gpu::gathered(values.iter(), None);
     let buffer = value.gpu(context.gpu.id.index())?;

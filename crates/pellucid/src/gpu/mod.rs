@@ -23,7 +23,7 @@ pub fn is_available() -> bool {
     gpu::count() > 0
 }
 
-pub use crate::backend::gpu::ValidationReport;
+pub use crate::backend::gpu::{Fallback, FallbackReason, ValidationReport};
 
 /// What `PELLUCID_VALIDATE=1` has found so far: with it, shaders are compiled with bounds checks, and every launch runs
 /// on the CPU as well and is compared. Without it, nothing.
@@ -33,6 +33,23 @@ pub use crate::backend::gpu::ValidationReport;
 /// ```
 pub fn validation_report() -> ValidationReport {
     gpu::report()
+}
+
+/// What was meant for a GPU and ran on the CPU in this process, by reason; a capture marks each such launch as well.
+///
+/// ```
+/// use pellucid::{Array, Device, gpu, ops, with_device};
+/// # fn main() -> pellucid::Result<()> {
+/// if gpu::is_available() {
+///     with_device(Device::gpu(), || ops::sqrt(&Array::from([2.0f64]))?.eval())??;
+///     let fallback = &gpu::fallbacks()[0];
+///     assert_eq!((fallback.op, fallback.reason), ("sqrt", gpu::FallbackReason::Float64));
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub fn fallbacks() -> Vec<Fallback> {
+    gpu::fallbacks()
 }
 
 /// A kernel as it was compiled.

@@ -17,9 +17,11 @@ mod fixture;
 mod laziness;
 mod views;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use pellucid::gpu::FallbackReason;
 use pellucid::{Device, DeviceType, device_count, with_device};
 
 /// A case written out in Rust: its name and what it does.
@@ -50,7 +52,37 @@ fn main() {
             trials.push(Trial::test(name, move || on(device, || fixture::run(case))));
         }
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !arguments.list {
+        print_fallbacks();
+    }
+    conclusion.exit();
+}
+
+/// What was meant for the GPU and ran on the CPU: for each reason the operations, how often and with which types.
+fn print_fallbacks() {
+    let mut reasons: BTreeMap<FallbackReason, BTreeMap<&str, (u64, Vec<&str>)>> = BTreeMap::new();
+    for fallback in pellucid::gpu::fallbacks() {
+        let op = reasons.entry(fallback.reason).or_default().entry(fallback.op).or_default();
+        op.0 += fallback.count;
+        op.1.push(fallback.dtype.name());
+    }
+    for (reason, ops) in reasons {
+        let launches: u64 = ops.values().map(|op| op.0).sum();
+        println!("\n{launches} launches ran on the CPU instead of the GPU: {reason}");
+        let mut line = String::new();
+        for (name, (count, types)) in ops {
+            // The reason itself names the type.
+            let types = if reason == FallbackReason::Float64 { String::new() } else { types.join("/") + " " };
+            let item = format!("  {name} {types}×{count}");
+            if line.len() + item.len() > 110 {
+                println!("{line}");
+                line.clear();
+            }
+            line += &item;
+        }
+        println!("{line}");
+    }
 }
 
 /// The first device of each type that is here.

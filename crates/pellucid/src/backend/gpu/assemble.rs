@@ -8,7 +8,9 @@ use super::pipeline::Key;
 use super::record::{Bind, folded};
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, GROUP, Text};
+use crate::array::{Shape, Strides};
 use crate::error::Result;
+use crate::memory::Buffer;
 use crate::op::SliceSpec;
 
 type Params = SmallVec<[u32; 48]>;
@@ -21,10 +23,22 @@ pub(super) fn launch(
     inputs: &[Bind],
     params: &[u32],
 ) -> Result<()> {
+    launch_at(context, pipeline, out, 0, inputs, params)
+}
+
+/// As [`launch`], for an output that begins `start` bytes into its buffer, a multiple of 256.
+fn launch_at(
+    context: &Context,
+    pipeline: &super::pipeline::Pipeline,
+    out: &Out,
+    start: u64,
+    inputs: &[Bind],
+    params: &[u32],
+) -> Result<()> {
     let words = (out.elements() as u64).div_ceil(u64::from(wgsl::per_word(out.dtype)));
     let bytes = (out.elements() * out.dtype.size()).next_multiple_of(4) as u64;
     let mut binds: SmallVec<[Bind; 8]> = SmallVec::new();
-    binds.push(Bind { buffer: out.buffer, start: 0, bytes });
+    binds.push(Bind { buffer: out.buffer, start, bytes });
     binds.extend_from_slice(inputs);
     context.launch(pipeline, &binds, params, folded(words.div_ceil(u64::from(GROUP))))
 }
@@ -61,8 +75,43 @@ fn key(family: &'static str, inputs: &[In], out: &Out, more: u32) -> Key {
     Key { family, words: SmallVec::from_slice(&words) }
 }
 
-/// Joins arrays along an axis.
+/// Joins arrays along an axis: as many as a kernel can read at once; more of them in groups, which are joined again.
 pub(super) fn concatenate(context: &Context, inputs: &[In], axis: usize, out: &Out) -> Result<()> {
+    concatenate_at(context, inputs, axis, out, 0)
+}
+
+/// As [`concatenate`], for an output that begins `start` bytes into its buffer, a multiple of 256.
+pub(super) fn concatenate_at(
+    context: &Context,
+    inputs: &[In],
+    axis: usize,
+    out: &Out,
+    start: u64,
+) -> Result<()> {
+    let inputs: SmallVec<[In; 8]> = inputs.iter().filter(|x| x.elements() > 0).cloned().collect();
+    let most = context.gpu.limits.max_storage_buffers_per_shader_stage.clamp(4, 16) as usize - 2;
+    if inputs.len() <= most {
+        return join(context, &inputs, axis, out, start);
+    }
+    let mut groups: Vec<(Buffer, Shape)> = Vec::new();
+    for group in inputs.chunks(inputs.len().div_ceil(most).max(2)) {
+        let mut shape = group[0].shape.to_vec();
+        shape[axis] = group.iter().map(|x| x.shape[axis]).sum();
+        let shape = Shape::from(shape);
+        let made = context.scratch(shape.elements() * out.dtype.size())?;
+        concatenate(context, group, axis, &Out { buffer: &made, dtype: out.dtype, shape: &shape })?;
+        groups.push((made, shape));
+    }
+    let strides: Vec<Strides> = groups.iter().map(|(_, shape)| shape.row_major()).collect();
+    let views: SmallVec<[In; 8]> = groups
+        .iter()
+        .zip(&strides)
+        .map(|((buffer, shape), strides)| In { buffer, dtype: out.dtype, shape, strides, offset: 0 })
+        .collect();
+    join(context, &views, axis, out, start)
+}
+
+fn join(context: &Context, inputs: &[In], axis: usize, out: &Out, first_byte: u64) -> Result<()> {
     let pipeline = context.pipeline(key("concatenate", inputs, out, axis as u32), || {
         let (mut text, mut body, rank) = start(inputs, out);
         for n in 0..inputs.len() {
@@ -92,7 +141,7 @@ pub(super) fn concatenate(context: &Context, inputs: &[In], axis: usize, out: &O
         params.extend([end as u32, first.wrapping_sub(before)]);
         params.extend(x.strides.iter().map(|&s| s as i32 as u32));
     }
-    launch(context, &pipeline, out, &binds, &params)
+    launch_at(context, &pipeline, out, first_byte, &binds, &params)
 }
 
 /// The first input inside, the second one's only element around it.

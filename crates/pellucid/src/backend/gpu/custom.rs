@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::device::Gpu;
+use super::fallback::FallbackReason;
 use super::fill;
 use super::pipeline::{Key, Source};
 use super::record::{Bind, share_memory};
@@ -12,16 +13,25 @@ use crate::backend::cpu::is_row_major;
 use crate::error::{Error, Result};
 use crate::op::{CustomKernel, Scalar};
 
-/// Whether this device has all types of a kernel.
-pub(super) fn supports(gpu: &Gpu, spec: &CustomKernel) -> bool {
+/// Whether this device has all types of a kernel, and room for its arrays; or why not.
+pub(super) fn supports(gpu: &Gpu, spec: &CustomKernel) -> Result<(), FallbackReason> {
     let types = spec.inputs.iter().map(|p| p.dtype).chain(spec.outputs.iter().map(|(p, _)| p.dtype));
-    let buffers = spec.inputs.len() + spec.outputs.len();
-    types.into_iter().all(|dtype| match dtype {
-        Dtype::Float16 => gpu.has(wgpu::Features::SHADER_F16),
-        Dtype::Int64 | Dtype::Uint64 => gpu.has(wgpu::Features::SHADER_INT64),
-        _ => true,
-    }) && buffers <= gpu.limits.max_storage_buffers_per_shader_stage as usize
-        && spec.places().iter().all(|&(_, bytes)| bytes > 0)
+    for dtype in types {
+        match dtype {
+            Dtype::Float16 if !gpu.has(wgpu::Features::SHADER_F16) => return Err(FallbackReason::NoFloat16),
+            Dtype::Int64 | Dtype::Uint64 if !gpu.has(wgpu::Features::SHADER_INT64) => {
+                return Err(FallbackReason::NoInt64);
+            }
+            _ => {}
+        }
+    }
+    if spec.inputs.len() + spec.outputs.len() > gpu.limits.max_storage_buffers_per_shader_stage as usize {
+        return Err(FallbackReason::TooManyInputs);
+    }
+    if spec.places().iter().any(|&(_, bytes)| bytes == 0) {
+        return Err(FallbackReason::NoElements);
+    }
+    Ok(())
 }
 
 /// Clears the outputs and launches the kernel.

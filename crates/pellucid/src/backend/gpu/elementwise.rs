@@ -7,11 +7,15 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
+use super::device::Gpu;
+use super::fallback::FallbackReason;
+use super::pieces::{self, Piece};
 use super::pipeline::{Key, Pipeline};
 use super::record::folded;
+use super::step::MOST_AXES;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, shares, window};
 use super::wgsl::{self, GROUP, Text};
-use crate::array::Dtype;
+use crate::array::{Dtype, Shape};
 use crate::backend::cpu::{element_bits, is_row_major};
 use crate::error::{Error, Result};
 use crate::op::{Arg, Func, Instr, Program};
@@ -25,9 +29,6 @@ enum Lie {
     Flat,
     Strided,
 }
-
-/// More axes than this, after joining, are rare and not worth a kernel.
-const MOST_AXES: usize = 8;
 
 /// Whether the instruction has a WGSL expression.
 pub(super) fn has_expression(func: Func, compute: Dtype) -> bool {
@@ -85,25 +86,63 @@ impl Layout {
     }
 }
 
-/// Whether the kernel can reach these arrays: flat ones of any size by windows, others within one binding.
-pub(super) fn reaches(gpu: &super::device::Gpu, inputs: &[In], out: &Out) -> bool {
+/// Whether an input reaches further than one binding in a way that windows cannot follow.
+fn is_far(gpu: &Gpu, x: &In, lie: Lie) -> bool {
+    let (low, high) = x.reach();
+    lie == Lie::Strided && ((high - low + 1) * x.dtype.size()) as u64 + 256 > gpu.largest_binding()
+}
+
+/// Whether the kernel can reach these arrays, or why not: flat ones of any size by windows, others within one binding
+/// or by a copy.
+pub(super) fn reaches(gpu: &Gpu, inputs: &[In], out: &Out) -> Result<(), FallbackReason> {
     let layout = Layout::new(inputs, out);
-    let limit = gpu.largest_binding();
-    let small = |x: &In, lie: Lie| {
-        let (low, high) = x.reach();
-        lie != Lie::Strided || ((high - low + 1) * x.dtype.size()) as u64 + 256 <= limit
-    };
-    out.elements() <= u32::MAX as usize / 2
-        && (!layout.is_strided() || layout.axes.rank() <= MOST_AXES)
-        && inputs.iter().zip(&layout.lies).all(|(x, &lie)| small(x, lie))
+    let reached =
+        |x: &In, lie: Lie| !is_far(gpu, x, lie) || x.elements() == out.elements() && pieces::copies(gpu, x);
+    if layout.is_strided() && layout.axes.rank() > MOST_AXES {
+        return Err(FallbackReason::TooManyAxes);
+    }
+    let all = out.elements() <= u32::MAX as usize / 2
+        && inputs.iter().zip(&layout.lies).all(|(x, &lie)| reached(x, lie));
+    if all { Ok(()) } else { Err(FallbackReason::TooLarge) }
+}
+
+/// Runs `work` on inputs of which none is far: copies take the place of those that are.
+fn near(
+    context: &Context,
+    inputs: &[In],
+    out: &Out,
+    work: impl FnOnce(&[In], &Layout) -> Result<()>,
+) -> Result<()> {
+    let layout = Layout::new(inputs, out);
+    let far = |i: usize| is_far(context.gpu, &inputs[i], layout.lies[i]);
+    if !(0..inputs.len()).any(far) {
+        return work(inputs, &layout);
+    }
+    let copies: Vec<Option<Piece>> = (0..inputs.len())
+        .map(|i| far(i).then(|| pieces::row_major(context, &inputs[i])).transpose())
+        .collect::<Result<_>>()?;
+    let strides = Shape::from(out.shape).row_major();
+    let near: SmallVec<[In; 4]> = inputs
+        .iter()
+        .zip(&copies)
+        .map(|(x, copy)| match copy {
+            Some(copy) => In { shape: out.shape, strides: &strides, ..copy.view(x.dtype) },
+            None => x.clone(),
+        })
+        .collect();
+    let layout = Layout::new(&near, out);
+    work(&near, &layout)
 }
 
 /// Runs a program over all elements of `out`.
 pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out) -> Result<()> {
-    let layout = Layout::new(inputs, out);
+    near(context, inputs, out, |inputs, layout| run_near(context, program, layout, inputs, out))
+}
+
+fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In], out: &Out) -> Result<()> {
     let shared = shares(inputs, out.buffer);
-    let pipeline = context.pipeline(key(program, &layout, out.dtype, shared), || {
-        (name(program), text(program, &layout, out.dtype, shared))
+    let pipeline = context.pipeline(key(program, layout, out.dtype, shared), || {
+        (name(program), text(program, layout, out.dtype, shared))
     })?;
     let constants: SmallVec<[u32; 8]> = program
         .consts
@@ -113,7 +152,7 @@ pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out
             [bits as u32, (bits >> 32) as u32].into_iter().take(words_of(dtype))
         })
         .collect();
-    launch(context, &pipeline, &layout, inputs, out, &constants)
+    launch(context, &pipeline, layout, inputs, out, &constants)
 }
 
 /// Runs a formula of `x0`, `x1`, … (the inputs' elements) over all elements of `out`; `name` stands for the formula.
@@ -124,7 +163,17 @@ pub(super) fn formula(
     out: &Out,
     formula: &str,
 ) -> Result<()> {
-    let layout = Layout::new(inputs, out);
+    near(context, inputs, out, |inputs, layout| formula_near(context, name, layout, inputs, out, formula))
+}
+
+fn formula_near(
+    context: &Context,
+    name: &'static str,
+    layout: &Layout,
+    inputs: &[In],
+    out: &Out,
+    formula: &str,
+) -> Result<()> {
     let shared = shares(inputs, out.buffer);
     let dtypes: SmallVec<[Dtype; 4]> = inputs.iter().map(|x| x.dtype).collect();
     let mut words: SmallVec<[u32; 24]> = SmallVec::new();
@@ -132,12 +181,12 @@ pub(super) fn formula(
     words.push(u32::from(shared) | (out.dtype as u32) << 1 | rank << 8);
     words.extend(layout.lies.iter().zip(&dtypes).map(|(&lie, &dtype)| lie as u32 | (dtype as u32) << 8));
     let pipeline = context.pipeline(Key { family: name, words }, || {
-        let (mut text, mut body) = inputs_text(&layout, &dtypes, out.dtype, shared);
+        let (mut text, mut body) = inputs_text(layout, &dtypes, out.dtype, shared);
         let _ = writeln!(body, "    return {formula};");
         finish(&mut text, out.dtype, &body);
         (name.to_owned(), text)
     })?;
-    launch(context, &pipeline, &layout, inputs, out, &[])
+    launch(context, &pipeline, layout, inputs, out, &[])
 }
 
 /// Launches a kernel over windows of the arrays.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::pipeline::Key;
+use super::pipeline::{Key, Pipeline};
 use super::record::{Bind, folded};
 use super::tensor::{Context, Out};
 use super::wgsl::{self, Class, GROUP, Text};
@@ -28,7 +28,7 @@ pub(super) fn full(context: &Context, value: Scalar, out: &Out) -> Result<()> {
     let pipeline = context.pipeline(key, || {
         let mut text = Text::new(false);
         text.output(dtype);
-        text.take(1);
+        text.take(2);
         let at = text.take(words(0, dtype).len());
         let _ = writeln!(
             text.body,
@@ -39,9 +39,7 @@ pub(super) fn full(context: &Context, value: Scalar, out: &Out) -> Result<()> {
         text.map_entry(dtype);
         ("full".to_owned(), text)
     })?;
-    let mut params: SmallVec<[u32; 4]> = SmallVec::from_slice(&[out.elements() as u32]);
-    params.extend(words(element_bits(value, dtype), dtype));
-    launch(context, &pipeline, out, &params)
+    launch(context, &pipeline, out, &words(element_bits(value, dtype), dtype))
 }
 
 /// Writes `start + i · step`: floats multiply and add in `f32`, integers wrap.
@@ -51,14 +49,14 @@ pub(super) fn arange(context: &Context, start: Scalar, step: Scalar, out: &Out) 
     let pipeline = context.pipeline(key, || {
         let mut text = Text::new(false);
         text.output(dtype);
-        text.take(1);
+        text.take(2);
         let count = words(0, dtype).len();
         let (first, step) = (text.take(count), text.take(count));
         let (first, step) = (wgsl::parameter(dtype, first), wgsl::parameter(dtype, step));
         let scalar = wgsl::scalar(dtype);
         let value = match wgsl::class(dtype) {
-            Class::Complex => format!("{first} + {step} * f32(i)"),
-            _ => wgsl::rounded(dtype, &format!("{first} + {scalar}(i) * {step}")),
+            Class::Complex => format!("{first} + {step} * f32(i + p.p1)"),
+            _ => wgsl::rounded(dtype, &format!("{first} + {scalar}(i + p.p1) * {step}")),
         };
         let _ = writeln!(text.body, "fn value(i: u32) -> {scalar} {{ return {value}; }}");
         text.map_entry(dtype);
@@ -71,15 +69,23 @@ pub(super) fn arange(context: &Context, start: Scalar, step: Scalar, out: &Out) 
     } else {
         element_bits(step, dtype)
     };
-    let mut params: SmallVec<[u32; 6]> = SmallVec::from_slice(&[out.elements() as u32]);
-    params.extend(words(first, dtype));
-    params.extend(words(step, dtype));
-    launch(context, &pipeline, out, &params)
+    let mut numbers = words(first, dtype);
+    numbers.extend(words(step, dtype));
+    launch(context, &pipeline, out, &numbers)
 }
 
-fn launch(context: &Context, pipeline: &super::pipeline::Pipeline, out: &Out, params: &[u32]) -> Result<()> {
-    let words = (out.elements() as u64).div_ceil(u64::from(wgsl::per_word(out.dtype)));
-    let bytes = (out.elements() * out.dtype.size()).next_multiple_of(4) as u64;
-    let bind = Bind { buffer: out.buffer, start: 0, bytes };
-    context.launch(pipeline, &[bind], params, folded(words.div_ceil(u64::from(GROUP))))
+/// Launches a kernel for each window of the output; its parameters are the number of elements, the first one, and
+/// `numbers`.
+fn launch(context: &Context, pipeline: &Pipeline, out: &Out, numbers: &[u32]) -> Result<()> {
+    let most = context.gpu.largest_binding() as usize / out.dtype.size() / 1024 * 1024;
+    for first in (0..out.elements()).step_by(most) {
+        let count = most.min(out.elements() - first);
+        let mut params: SmallVec<[u32; 6]> = SmallVec::from_slice(&[count as u32, first as u32]);
+        params.extend_from_slice(numbers);
+        let words = (count as u64).div_ceil(u64::from(wgsl::per_word(out.dtype)));
+        let bytes = (count * out.dtype.size()).next_multiple_of(4) as u64;
+        let bind = Bind { buffer: out.buffer, start: (first * out.dtype.size()) as u64, bytes };
+        context.launch(pipeline, &[bind], &params, folded(words.div_ceil(u64::from(GROUP))))?;
+    }
+    Ok(())
 }

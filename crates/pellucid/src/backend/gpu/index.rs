@@ -25,7 +25,7 @@ pub(super) enum Way {
 }
 
 /// WGSL for an index of this type as a position below `size`, and whether it is one.
-fn position(dtype: Dtype, size: &str) -> String {
+pub(super) fn position(dtype: Dtype, size: &str) -> String {
     match (wgsl::class(dtype), dtype.size()) {
         (Class::Unsigned, 8) => format!("let good = v < u64({size});\n    let at = u32(v);"),
         (Class::Unsigned, _) => format!("let good = v < {size};\n    let at = v;"),

@@ -194,6 +194,10 @@ impl Recorder {
                 wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
             self.flags = Some(small_buffer(gpu, "flags", (FLAGS * 4) as u64, usage)?);
         }
+        // The flag belongs to the launch that follows, which must not find that there is no room for its parameters.
+        if self.slots.len() + 8 * SLOT > SLOT * SLOTS {
+            self.flush(gpu);
+        }
         self.checks.push(check);
         Ok(self.checks.len() as u32 - 1)
     }

@@ -7,11 +7,11 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::elementwise;
 use super::pipeline::Key;
 use super::record::{Bind, folded};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
 use super::wgsl::{self, GROUP, ROW, Text};
+use super::{elementwise, pieces};
 use crate::array::{Dtype, Shape};
 use crate::error::Result;
 use crate::memory::Buffer;
@@ -195,7 +195,7 @@ pub(super) fn reduce(context: &Context, op: ReduceOp, x: &In, axes: &[usize], ou
     let acc = combine.accumulator(source_type);
     if combine == Combine::ExpSum {
         let sums = context.scratch(out.elements() * 8)?;
-        run(context, combine, acc, Source::new(x, axes), out.elements(), &sums)?;
+        pieces::reduce(context, combine, acc, x, axes, &sums)?;
         let (shape, strides) = ([out.elements()], [1isize]);
         let sums = In { buffer: &sums, dtype: Dtype::Complex64, shape: &shape, strides: &strides, offset: 0 };
         let flat = Out { shape: &shape, ..out.clone() };
@@ -203,10 +203,10 @@ pub(super) fn reduce(context: &Context, op: ReduceOp, x: &In, axes: &[usize], ou
         return elementwise::formula(context, "logsumexp_end", &[sums], &flat, &value);
     }
     if acc == out.dtype {
-        return run(context, combine, acc, Source::new(x, axes), out.elements(), out.buffer);
+        return pieces::reduce(context, combine, acc, x, axes, out.buffer);
     }
     let made = context.scratch(out.elements() * acc.size())?;
-    run(context, combine, acc, Source::new(x, axes), out.elements(), &made)?;
+    pieces::reduce(context, combine, acc, x, axes, &made)?;
     convert(context, &made, acc, out)
 }
 
@@ -393,7 +393,7 @@ pub(super) fn softmax(context: &Context, x: &In, axes: &[usize], out: &Out) -> R
         (0..x.shape.len()).map(|d| if axes.contains(&d) { 1 } else { x.shape[d] }).collect();
     let outputs: usize = kept.iter().product();
     let sums = context.scratch(outputs * 8)?;
-    run(context, Combine::ExpSum, Dtype::Complex64, Source::new(x, axes), outputs, &sums)?;
+    pieces::reduce(context, Combine::ExpSum, Dtype::Complex64, x, axes, &sums)?;
     let strides = Shape::from(&kept[..]).row_major();
     let sums = In { buffer: &sums, dtype: Dtype::Complex64, shape: &kept, strides: &strides, offset: 0 };
     // As on the CPU, an infinite maximum leaves no meaningful quotients.

@@ -134,11 +134,26 @@ impl Text {
 
     /// Declares the output.
     pub fn output(&mut self, dtype: Dtype) {
-        let stored = stored(dtype);
+        self.output_of(stored(dtype));
+    }
+
+    /// Declares the output as an array of a WGSL type that stands for no element type.
+    pub fn output_of(&mut self, stored: &str) {
         let _ = writeln!(
             self.declarations,
             "@group(0) @binding(0) var<storage, read_write> out: array<{stored}>;"
         );
+    }
+
+    /// Declares the next input as an array of a WGSL type that stands for no element type.
+    pub fn input_of(&mut self, stored: &str) {
+        let (n, binding) = (self.inputs, self.inputs + 1);
+        let access = if self.shared { "read_write" } else { "read" };
+        let _ = writeln!(
+            self.declarations,
+            "@group(0) @binding({binding}) var<storage, {access}> in{n}: array<{stored}>;"
+        );
+        self.inputs += 1;
     }
 
     /// Takes the next `count` parameter words; returns the first one's number.

@@ -1,0 +1,179 @@
+//! Families of kernels with code paths of their own, compared with the CPU; none of them may fall back to it.
+
+use pellucid::{Array, Device, Dtype, Result, eval, gpu, is_available, ops, with_device};
+
+const TYPES: [Dtype; 12] = [
+    Dtype::Bool,
+    Dtype::Uint8,
+    Dtype::Uint16,
+    Dtype::Uint32,
+    Dtype::Uint64,
+    Dtype::Int8,
+    Dtype::Int16,
+    Dtype::Int32,
+    Dtype::Int64,
+    Dtype::Float16,
+    Dtype::Bfloat16,
+    Dtype::Float32,
+];
+
+/// Numbers from -1 to 1 with many repetitions, made without the library.
+fn numbers(n: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    };
+    (0..n).map(|_| (next() * 500.0).round() / 500.0).collect()
+}
+
+fn made(shape: &[usize], dtype: Dtype, seed: u64) -> Result<Array> {
+    let n = shape.iter().product();
+    let scale = if dtype.is_inexact() { 3.0 } else { 120.0 };
+    let shift = if dtype.is_unsigned_integer() { 120.0 } else { 0.0 };
+    let mut values: Vec<f32> = numbers(n, seed).iter().map(|v| (v * scale + shift).round()).collect();
+    if dtype.is_inexact() {
+        let odd = [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0];
+        values.iter_mut().skip(3).step_by(7).zip(odd.iter().cycle()).for_each(|(v, &o)| *v = o);
+    }
+    ops::astype(&Array::from_slice(&values, shape.to_vec())?, dtype)
+}
+
+/// The elements as bytes.
+fn bits(a: &Array) -> Result<Vec<u8>> {
+    ops::view(&ops::flatten(a, 0, -1)?, Dtype::Uint8)?.to_vec::<u8>()
+}
+
+/// Both devices give the same bits, and the GPU did it itself.
+fn same(what: &str, inputs: &[Array], work: impl Fn(&[Array]) -> Result<Array>) -> Result<()> {
+    if !is_available(Device::gpu()) {
+        assert!(std::env::var_os("CI").is_none_or(|v| v != "true"), "no GPU; install mesa-vulkan-drivers");
+        return Ok(());
+    }
+    eval(inputs)?;
+    let on = |device: Device| -> Result<Array> {
+        let result = with_device(device, || work(inputs))??;
+        eval([&result])?;
+        Ok(result)
+    };
+    let expected = with_device(Device::cpu(), || bits(&on(Device::cpu())?))??;
+    let found = on(Device::gpu())?;
+    let found = with_device(Device::cpu(), || bits(&found))??;
+    let differs = found.iter().zip(&expected).position(|(a, b)| a != b);
+    assert_eq!((differs, found.len()), (None, expected.len()), "{what}: bytes differ");
+    let fell_back = gpu::fallbacks();
+    assert!(fell_back.is_empty(), "{what}: {fell_back:?}");
+    Ok(())
+}
+
+fn on_cpu(make: impl FnOnce() -> Result<Array>) -> Result<Array> {
+    with_device(Device::cpu(), make)?
+}
+
+#[test]
+fn sort_and_argsort_agree_with_the_cpu() -> Result<()> {
+    let all: [&[usize]; 6] = [&[5], &[70_001], &[300, 3], &[3, 1025], &[3, 1000, 2], &[1]];
+    for dtype in TYPES {
+        // Kernels are written for each number of axes: three of them are tried with one type only.
+        let shapes = if dtype == Dtype::Float32 { &all[..] } else { &all[..4] };
+        for (seed, shape) in shapes.iter().enumerate() {
+            let x = on_cpu(|| made(shape, dtype, seed as u64 + 1))?;
+            for axis in 0..shape.len() as i64 {
+                let what = format!("{dtype} {shape:?} axis {axis}");
+                same(&format!("sort {what}"), std::slice::from_ref(&x), |x| ops::sort(&x[0], axis))?;
+                same(&format!("argsort {what}"), std::slice::from_ref(&x), |x| ops::argsort(&x[0], axis))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn complex_numbers_sort_by_real_then_imaginary_part() -> Result<()> {
+    let x = on_cpu(|| {
+        let parts = made(&[3000, 2], Dtype::Float32, 9)?;
+        ops::reshape(&ops::view(&parts, Dtype::Complex64)?, [3, 1000])
+    })?;
+    for axis in [0, 1] {
+        same("sort", std::slice::from_ref(&x), |x| ops::sort(&x[0], axis))?;
+        same("argsort", std::slice::from_ref(&x), |x| ops::argsort(&x[0], axis))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn views_are_sorted_where_they_lie() -> Result<()> {
+    let x = on_cpu(|| made(&[40, 60], Dtype::Int16, 4))?;
+    same("transposed and turned", &[x], |x| {
+        let view = ops::flip(&ops::transpose(&x[0], None)?, 0)?;
+        ops::add(&ops::sort(&view, 0)?, &ops::astype(&ops::argsort(&view, 1)?, Dtype::Int16)?)
+    })
+}
+
+#[test]
+fn the_last_of_several_values_for_one_place_wins() -> Result<()> {
+    for dtype in TYPES {
+        for (axis, index_shape) in [(0i64, [500usize, 7]), (1, [37, 400])] {
+            let x = on_cpu(|| made(&[37, 7], dtype, 1))?;
+            let size = [37.0, 7.0][axis as usize];
+            let places: Vec<i32> = numbers(index_shape.iter().product(), 2)
+                .iter()
+                .map(|v| (v * size).floor().clamp(-size, size - 1.0) as i32)
+                .collect();
+            let places = Array::from_slice(&places, index_shape)?;
+            let values = on_cpu(|| made(&index_shape, dtype, 3))?;
+            same(&format!("{dtype} axis {axis}"), &[x, places, values], |x| {
+                ops::put_along_axis(&x[0], &x[1], &x[2], axis)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_bad_place_to_put_is_an_error() -> Result<()> {
+    if !is_available(Device::gpu()) {
+        return Ok(());
+    }
+    with_device(Device::gpu(), || {
+        let x = ops::zeros([4], Dtype::Float32)?;
+        let places = ops::add(&ops::arange(0, 3, 1, Dtype::Int32)?, 2)?;
+        let error = ops::put_along_axis(&x, &places, 1.0, 0)?.eval().map_err(|e| e.root().clone());
+        assert!(
+            matches!(
+                error,
+                Err(pellucid::Error::Index { function: "put_along_axis", index: 4, axis: 0, size: 4 })
+            ),
+            "{error:?}"
+        );
+        Ok(())
+    })?
+}
+
+#[test]
+fn forty_arrays_are_joined() -> Result<()> {
+    for (dtype, axis) in [(Dtype::Uint8, 0), (Dtype::Float32, 1), (Dtype::Float16, 2)] {
+        let inputs: Vec<Array> = (0..40)
+            .map(|i| {
+                let mut shape = [3, 4, 5];
+                shape[axis as usize] = i % 4;
+                on_cpu(|| made(&shape, dtype, i as u64))
+            })
+            .collect::<Result<_>>()?;
+        same(&format!("{dtype}"), &inputs, |x| ops::concatenate(&x.iter().collect::<Vec<_>>(), axis))?;
+    }
+    Ok(())
+}
+
+#[test]
+fn twelve_axes_are_no_obstacle() -> Result<()> {
+    let x = on_cpu(|| made(&[2; 12], Dtype::Int32, 5))?;
+    same("elementwise", std::slice::from_ref(&x), |x| ops::add(&ops::transpose(&x[0], None)?, &x[0]))?;
+    same("sum", std::slice::from_ref(&x), |x| {
+        ops::sum(&ops::transpose(&x[0], None)?, pellucid::Axes::from([0, 2, 4, 6, 8, 10]), false)
+    })?;
+    same("sort", std::slice::from_ref(&x), |x| ops::sort(&ops::transpose(&x[0], None)?, 5))?;
+    same("no axes", &[x], |x| ops::sum(&x[0], pellucid::Axes::from([0i64; 0]), false))
+}
