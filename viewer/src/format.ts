@@ -53,7 +53,13 @@ export function short(value: number): string {
   return size >= 1 || value === 0 ? trim(digits(value)) : value.toPrecision(2);
 }
 
-export const rate = (amount: number, ns: number, unit: string): string => (ns > 0 && amount > 0 ? `${short((amount / ns) * 1e9)}${unit}` : '–');
+/** 1.5 GB/s, 20 FLOP */
+export function measure(value: number, unit: string): string {
+  const text = short(value);
+  return /[TGMk]$/.test(text) ? text + unit : `${text} ${unit}`;
+}
+
+export const rate = (amount: number, ns: number, unit: string): string => (ns > 0 && amount > 0 ? measure((amount / ns) * 1e9, unit) : '–');
 export const percent = (part: number, whole: number): string => (whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : '–');
 
 /** A change from one value to another, signed. */

@@ -56,7 +56,7 @@ function operation(t: Trace, op: number): TemplateResult {
       ${row('Stream', `${ops.stream[op]} · ${word(ops.device, op)}`)}
       ${row('Call site', html`<code>${word(ops.call_site, op)}</code>`)}
       ${row('Region', region >= 0 ? t.regions[region]!.name : '')}
-      ${row('Work', `${f.short(ops.flops[op]!)}FLOP, ${f.bytes(ops.bytes[op]!)}`)}
+      ${row('Work', `${f.measure(ops.flops[op]!, 'FLOP')}, ${f.bytes(ops.bytes[op]!)}`)}
     </dl>
     <details><summary>Parameters</summary><pre>${pretty(lazyWord(ops.op, op))}</pre></details>
     ${opLinks(t, 'Reads', inputsOf(t, op))} ${opLinks(t, 'Read by', readersOf(t, op))}`;
@@ -73,7 +73,7 @@ function launchPart(t: Trace, launch: number): TemplateResult {
       ${row('Start', f.time(l.start_ns[launch]!))} ${row('Queued', `${f.time(l.start_ns[launch]! - l.enqueue_ns[launch]!)} before the start`)}
       ${row('Stream', `${l.stream[launch]} · ${word(l.device, launch)}`)} ${row('Grid', list(l.grid, launch).join(' × '))}
       ${row('Moved', `${f.bytes(l.bytes[launch]!)} · ${f.rate(l.bytes[launch]!, time, 'B/s')}`)}
-      ${row('Computed', `${f.short(l.flops[launch]!)}FLOP · ${f.rate(l.flops[launch]!, time, 'FLOP/s')}`)}
+      ${row('Computed', `${f.measure(l.flops[launch]!, 'FLOP')} · ${f.rate(l.flops[launch]!, time, 'FLOP/s')}`)}
       ${row('Timed by', word(l.timed_by, launch))} ${row('Submission', String(l.submission[launch]))}
     </dl>
     ${ops.length > 1 ? opLinks(t, 'Fused operations', ops) : nothing}`;

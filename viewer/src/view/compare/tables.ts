@@ -23,7 +23,7 @@ export function totals(a: Trace, b: Trace): DataTable {
     pair('Window', (t) => t.end - t.begin, f.time), pair('In launches, all streams', (t) => sum(t.kernels.map((k) => k.time)), f.time),
     pair('Some stream busy', busyTime, f.time), pair('Host waits', (t) => t.sync.duration_ns.reduce((s, d, i) => s + (t.sync.waiter[i] === -1 ? d : 0), 0), f.time),
     pair('Launches', (t) => t.launches.rows, f.count), pair('Operations and inputs', (t) => t.ops.rows, f.count), pair('Kernels', (t) => t.kernels.length, f.count),
-    pair('Bytes moved', (t) => sum(t.launches.bytes), f.bytes), pair('Computed', (t) => sum(t.launches.flops), (v) => `${f.short(v)}FLOP`),
+    pair('Bytes moved', (t) => sum(t.launches.bytes), f.bytes), pair('Computed', (t) => sum(t.launches.flops), (v) => `${f.measure(v, 'FLOP')}`),
     pair('Peak memory', (t) => t.manifest.memory.peak, f.bytes), pair('Active at the end', (t) => t.manifest.memory.activeAtEnd, f.bytes),
     pair('Elements NaN or Inf', (t) => sum(t.stats.nan) + sum(t.stats.inf), f.count),
   ];

@@ -24,7 +24,7 @@ export function roofline(t: Trace, selected: number, pick: (kernel: number) => v
   const most = Math.max(...points.map((p) => p.kernel.time));
   const tip = (event: MouseEvent, p: (typeof points)[number]) => showTip({
     title: p.kernel.name,
-    lines: [['intensity', `${p.x.toPrecision(3)} FLOP/B`], ['compute', `${f.short(p.y)}FLOP/s`], ['bandwidth', f.rate(p.kernel.bytes, p.kernel.time, 'B/s')], ['time', f.time(p.kernel.time)]],
+    lines: [['intensity', `${p.x.toPrecision(3)} FLOP/B`], ['compute', `${f.measure(p.y, 'FLOP/s')}`], ['bandwidth', f.rate(p.kernel.bytes, p.kernel.time, 'B/s')], ['time', f.time(p.kernel.time)]],
   }, event.clientX, event.clientY);
   return html`<svg class="roofline" viewBox="0 0 ${W} ${H}" width="100%" height="100%" role="img" aria-label="Roofline plot">
     ${decades(x0, x1).map((d) => svg`<line x1=${sx(10 ** d)} x2=${sx(10 ** d)} y1=${TOP} y2=${H - BOTTOM} stroke="var(--grid)" /><text x=${sx(10 ** d)} y=${H - BOTTOM + 15} text-anchor="middle">${10 ** d < 1 ? 10 ** d : f.short(10 ** d)}</text>`)}
@@ -36,7 +36,7 @@ export function roofline(t: Trace, selected: number, pick: (kernel: number) => v
       const [low, knee] = [10 ** x0, p / b];
       const start = Math.max(low, 10 ** y0 / b);
       return svg`<path d="M${sx(start)} ${sy(start * b)} L${sx(knee)} ${sy(p)} L${W - RIGHT} ${sy(p)}" fill="none" stroke="var(--muted)" stroke-width=${d.device === wanted ? 2.2 : 1.4} stroke-dasharray=${wanted && d.device !== wanted ? '3 4' : ''} />
-        <text x=${W - RIGHT - 4} y=${sy(p) - 5} text-anchor="end">${d.name || d.device}: ${f.short(b)}B/s, ${f.short(p)}FLOP/s</text>`;
+        <text x=${W - RIGHT - 4} y=${sy(p) - 5} text-anchor="end">${d.name || d.device}: ${f.measure(b, 'B/s')}, ${f.measure(p, 'FLOP/s')}</text>`;
     })}
     ${points.map((p) => svg`<circle class="point" tabindex="0" cx=${sx(p.x)} cy=${sy(p.y)} r=${4 + 8 * Math.sqrt(p.kernel.time / most)} fill=${kindVariable(p.kernel.kind)} fill-opacity="0.75"
       stroke=${p.i === selected ? 'var(--select)' : 'var(--bg)'} stroke-width=${p.i === selected ? 2.5 : 1} @click=${() => pick(p.i)} @mousemove=${(e: MouseEvent) => tip(e, p)} @mouseleave=${() => showTip(null, 0, 0)}

@@ -41,7 +41,7 @@ function about(t: Trace): TemplateResult {
       ${started ? html`<dt>Started</dt><dd>${started} UTC</dd>` : nothing}
       <dt>Machine</dt><dd>${[m.machine.cpu, m.machine.cores ? `${m.machine.cores} cores` : '', m.machine.memoryBytes ? f.bytes(m.machine.memoryBytes) : '', m.machine.os, m.machine.arch].filter(Boolean).join(' · ')}</dd>
       ${m.devices.map((d) => html`<dt>${d.device}</dt><dd>${[d.name, d.backend, d.driver, d.memoryBytes ? f.bytes(d.memoryBytes) : ''].filter(Boolean).join(' · ')}
-        ${d.roof ? html`<br /><span class="muted">roof ${f.short(d.roof.bytesPerSecond)}B/s, ${f.short(d.roof.flopsPerSecond)}FLOP/s</span>` : nothing}</dd>`)}
+        ${d.roof ? html`<br /><span class="muted">roof ${f.measure(d.roof.bytesPerSecond, 'B/s')}, ${f.measure(d.roof.flopsPerSecond, 'FLOP/s')}</span>` : nothing}</dd>`)}
       ${m.streams.map((s) => html`<dt>stream ${s.index}</dt><dd>${s.label} <span class="muted">${s.device}</span></dd>`)}
       <dt>Capture</dt><dd>mode ${m.mode || 'unknown'}, ${m.writer}</dd>
       <dt>File</dt><dd>${t.name}, ${f.bytes(t.file.size)} <span class="muted">read in ${f.time(loadTime.peek() * 1e6)}</span></dd>

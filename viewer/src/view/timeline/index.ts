@@ -65,7 +65,7 @@ function describe(t: Trace, launch: number): Tip {
     lines: [
       ['launch', `#${l.id[launch]} on stream ${l.stream[launch]}`], ['time', `${f.time(time)}  (${f.count(time)} ns)`], ['start', f.time(l.start_ns[launch]!)],
       ['moved', l.bytes[launch]! > 0 ? `${f.bytes(l.bytes[launch]!)}, ${f.rate(l.bytes[launch]!, time, 'B/s')}` : ''],
-      ['computed', l.flops[launch]! > 0 ? `${f.short(l.flops[launch]!)}FLOP, ${f.rate(l.flops[launch]!, time, 'FLOP/s')}` : ''],
+      ['computed', l.flops[launch]! > 0 ? `${f.measure(l.flops[launch]!, 'FLOP')}, ${f.rate(l.flops[launch]!, time, 'FLOP/s')}` : ''],
       ['ops', ops.slice(0, 6).map((op) => opLabel(t, op)).join(', ') + (ops.length > 6 ? ', …' : '')],
       ['call site', ops.length > 0 ? word(t.ops.call_site, ops.at(-1)!) : ''],
     ],
