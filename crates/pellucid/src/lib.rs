@@ -44,3 +44,8 @@ struct MlxUsers;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/metal-debugger.md")]
 struct MetalDebugger;
+
+/// The examples of the page on GPUs, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/gpu.md")]
+struct Gpus;
