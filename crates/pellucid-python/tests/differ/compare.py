@@ -23,13 +23,12 @@ RESTARTS = 0
 def compare(item, ours: Outcome, theirs: Outcome):
     """A sentence that says what is wrong; None if the outcomes agree."""
     COMPARED[item.function] += 1
-    why = differences.of_call(item)
-    if why is not None:
+    failed = theirs.error is not None or ours.error is not None
+    problem = _errors(ours, theirs) if failed else _values(item, ours.value, theirs.value, "the result")
+    if problem is not None and (why := differences.of_call(item, ours, theirs)) is not None:
         EXCUSED[why] += 1
         return None
-    if theirs.error is not None or ours.error is not None:
-        return _errors(ours, theirs)
-    return _values(item, ours.value, theirs.value, "the result")
+    return problem
 
 
 def _errors(ours, theirs):

@@ -36,6 +36,11 @@ ELEMENTS = [
         "a tiny negative quotient rounds down to −1; mlx rounds it to −0 of the small type first",
     ),
     Difference(
+        ("logaddexp",),
+        lambda dtype, ours, mlx: np.isclose(np.abs(np.imag(ours) - np.imag(mlx)), 2 * np.pi) & np.isclose(np.real(ours), np.real(mlx)),
+        "the imaginary part of a logarithm lies between −π and π; in mlx it may be one turn away",
+    ),
+    Difference(
         ("power", "pow", "operator.pow"),
         lambda dtype, ours, mlx: np.isnan(mlx) & (ours == 1) if dtype == "complex64" else np.zeros(np.shape(ours), bool),
         "a complex number to the power of zero is one, as it is for real numbers; in mlx 0^0 is NaN",
@@ -47,12 +52,85 @@ ELEMENTS = [
     ),
 ]
 
-#: (function, a predicate on the call, why): calls whose outcome differs as a whole.
-CALLS: list[tuple[str, Callable[..., bool], str]] = [
-    (
-        "nan_to_num",
-        lambda item: bool(item.args) and getattr(item.args[0], "dtype", None) == "float64" and len(item.args) == 1,
+@dataclass(frozen=True)
+class CallDifference:
+    """`holds(item, ours, theirs)`: whether the two outcomes of a call differ in the way that `why` gives."""
+
+    functions: tuple[str, ...]
+    holds: Callable[..., Any]
+    why: str
+
+
+_SCALAR_ON_THE_LEFT = ("operator.and_", "operator.or_", "operator.xor", "operator.lshift", "operator.rshift")
+
+
+def _no_axes(item, ours, theirs):
+    """A reduction over no axes at all, or of a single element."""
+    values = [*item.args[1:2], item.kwargs.get("axis", 0)]
+    return item.args[0].data.ndim == 0 or () in values
+
+
+def _accident(item, ours, theirs):
+    return isinstance(ours.error, (TypeError, ValueError)) and "std::bad_cast" in str(theirs.error)
+
+
+def _gives(ours, theirs):
+    return ours.error is None and theirs.error is not None
+
+
+CALLS = [
+    CallDifference((), _accident, "mlx lets std::bad_cast out as a RuntimeError; a wrong type is a TypeError or ValueError here"),
+    CallDifference(
+        ("nan_to_num",),
+        lambda item, ours, theirs: _gives(ours, theirs) and item.args[0].dtype == "float64",
         "mlx has no largest number of float64 at hand and refuses; there is no reason to",
+    ),
+    CallDifference(
+        _SCALAR_ON_THE_LEFT,
+        lambda item, ours, theirs: isinstance(item.args[0], (bool, int, float)) and isinstance(theirs.error, TypeError),
+        "mlx has no reflected bit operators; a number may stand on the left here as for all others",
+    ),
+    CallDifference(
+        ("sum", "prod", "array.sum", "array.prod"),
+        lambda item, ours, theirs: theirs.error is None and ours.error is None and _no_axes(item, ours, theirs)
+        and np.array_equal(ours.value.elements, theirs.value.elements),
+        "mlx does not widen small integers if there is nothing to add; here the type never depends on the axes",
+    ),
+    CallDifference(
+        ("median",), lambda item, ours, theirs: _gives(ours, theirs) and _no_axes(item, ours, theirs),
+        "mlx refuses a median over no axes by an accident of flatten; here it is the array itself",
+    ),
+    CallDifference(
+        ("array", "asarray"), lambda item, ours, theirs: _gives(ours, theirs) and "negative strides" in str(theirs.error),
+        "mlx refuses NumPy's reversed views; here they are copied",
+    ),
+    CallDifference(
+        ("softmax",),
+        lambda item, ours, theirs: theirs.error is None and item.args[0].dtype == "int32" and ours.value.dtype == "float32"
+        and theirs.value.dtype == "int32",
+        "mlx gives the softmax of integers as integers unless the last axis alone is meant; here it is always float32",
+    ),
+    CallDifference(
+        ("full",),
+        lambda item, ours, theirs: item.args[1:2] == (2.5,) and ours.error is None
+        and ours.value.dtype == getattr(item.kwargs.get("dtype"), "name", None),
+        "mlx ignores the type that is asked for if the number is a float and the type is not; here it is kept",
+    ),
+    CallDifference(
+        ("operator.eq", "operator.ne"),
+        lambda item, ours, theirs: not hasattr(item.args[1], "data") and isinstance(theirs.error, TypeError)
+        and ours.value is (item.function == "operator.ne"),
+        "mlx refuses to compare an array with None; here they are different, as Python's objects are",
+    ),
+    CallDifference(
+        ("concatenate", "concat"),
+        lambda item, ours, theirs: isinstance(ours.error, IndexError) and len(item.args[0]) == 1,
+        "mlx does not look at the axis if there is one array; here an invalid axis is always an error",
+    ),
+    CallDifference(
+        ("set", "at.add", "at.subtract", "at.multiply", "at.divide", "at.maximum", "at.minimum"),
+        lambda item, ours, theirs: item.args[1] is None and _gives(ours, theirs),
+        "`a[None]` has one axis more; mlx forgets it when it writes and refuses an update of that very shape",
     ),
 ]
 
@@ -66,9 +144,9 @@ def explained(function, dtype, ours, theirs):
     return mask
 
 
-def of_call(item):
-    """Why a call's whole outcome may differ; None if it may not."""
-    for function, holds, why in CALLS:
-        if function == item.function and holds(item):
-            return why
+def of_call(item, ours, theirs):
+    """Why the outcome of a call differs; None if it should not."""
+    for row in CALLS:
+        if (item.function in row.functions or not row.functions) and row.holds(item, ours, theirs):
+            return row.why
     return None

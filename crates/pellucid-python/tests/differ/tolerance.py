@@ -26,7 +26,7 @@ EXPONENTIAL = Rule(16, 1, "element", "mlx's own exponential is off by ten units 
 LOGARITHM = Rule(8, 1, "one", "near zero, the error is that of a number near one")
 SUM = Rule(32, 4, "largest", "additions in another order; terms may cancel")
 PRODUCT = Rule(32, 4, "element", "multiplications in another order")
-INVERSE_ERROR = Rule(16, 1, "one", "mlx computes it in float32, and it is steep at its ends")
+INVERSE_ERROR = Rule(16, 1, "one", "steep at its ends; one of the two computes float64 in float32, whose units count then")
 
 _EXACT = """abs add arange argmax argmin argpartition argsort as_strided asarray astype atleast_1d atleast_2d atleast_3d
 bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor broadcast_arrays broadcast_to
@@ -44,11 +44,11 @@ at.subtract at.multiply at.divide at.maximum at.minimum""".split()
 _RULES = {
     **{name: EXACT for name in _EXACT},
     **{name: EXPONENTIAL for name in "exp expm1 sigmoid softmax sinh cosh tanh".split()},
-    **{name: LOGARITHM for name in "log logsumexp logcumsumexp logaddexp log1p random.gumbel random.laplace".split()},
+    **{name: LOGARITHM for name in "log logsumexp logcumsumexp logaddexp log1p random.gumbel".split()},
     **{name: SUM for name in """sum mean var std cumsum cumulative_sum matmul addmm inner outer tensordot kron vecdot
        einsum trace median operator.matmul operator.imatmul linspace""".split()},
     **{name: PRODUCT for name in "prod cumprod cumulative_prod power pow operator.pow operator.ipow".split()},
-    **{name: INVERSE_ERROR for name in "erfinv random.normal random.truncated_normal".split()},
+    **{name: INVERSE_ERROR for name in "erfinv random.normal random.truncated_normal random.laplace".split()},
     "random.uniform": Rule(2, 1, "one", "a scale and a shift, which may be fused into one rounding"),
 }
 
@@ -80,6 +80,8 @@ def wrong(function, dtype, ours, theirs, magnitude):
 def _apart(function, dtype, ours, theirs, size, magnitude):
     row = rule(function)
     ulps = row.half_ulps if dtype in ("float16", "bfloat16") else row.ulps
+    if row is INVERSE_ERROR and dtype == "float64":
+        dtype = "float32"
     same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
     if ulps == 0 and dtype != "complex64":
         return ~(same & ((np.signbit(ours) == np.signbit(theirs)) | np.isnan(ours)))
