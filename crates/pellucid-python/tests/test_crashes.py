@@ -21,6 +21,7 @@ REFUSED = [
     ("set_item(mx.ones(3), mx.array([7]), 1)", IndexError),
     ("mx.eval(mx.zeros((1 << 20, 1 << 20)))", (RuntimeError, MemoryError)),
     ("mx.eval(mx.zeros((1 << 31, 1 << 31, 1 << 31)))", (ValueError, OverflowError, RuntimeError)),
+    ("format(mx.array(2.5), 'wrong')", ValueError),
     ("mx.ones(3)[::0]", ValueError),
     ("mx.ones((2, 3)).reshape()", (TypeError, ValueError)),
     ("mx.as_strided(mx.ones(3), (10,), (4,))", ValueError),

@@ -34,6 +34,7 @@ def test_streams_compare_and_print_as_in_mlx(mx):
 
 def test_a_block_sets_the_stream_and_puts_it_back(mx):
     before, stream = mx.default_stream(mx.default_device()), mx.new_stream(mx.cpu)
+    assert isinstance(mx.stream(stream), mx.StreamContext)
     with mx.stream(stream) as nothing:
         assert nothing is None and mx.default_stream(mx.cpu) == stream
     assert mx.default_stream(mx.default_device()) == before

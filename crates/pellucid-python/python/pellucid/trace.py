@@ -111,7 +111,7 @@ class Trace:
         members = sorted(m for m in self._archive.namelist() if m.startswith(name + "/") and m.endswith(".arrow"))
         return [self._archive.read(member) for member in members]
 
-    def arrow(self, name: str) -> pyarrow.Table:
+    def arrow(self, name: str) -> Any:
         """A table for pyarrow. A table without rows has no columns: the file does not have it."""
         pa = _need("pyarrow", "a table")
         ipc = _need("pyarrow.ipc", "a table")

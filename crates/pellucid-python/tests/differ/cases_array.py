@@ -107,6 +107,14 @@ def text():
             yield call(path, Arr(np.arange(size, dtype=np.int32), "int32"))
         yield call(path, Arr(np.arange(400, dtype=np.int32).reshape(20, 20), "int32"))
         yield call(path, Arr(np.arange(4000, dtype=np.int32).reshape(20, 10, 20), "int32"))
+    for dtype in ("float32", "int32", "bool", "complex64"):
+        for spec in ("", ".3f", "6", "wrong"):
+            for shape in ((), (1,), (2, 2)):
+                a = random(g, dtype, shape, low=0, high=3)
+                data = np.round(a.data * 4) / 4 if a.data.dtype.kind in "fc" else a.data
+                if spec == "wrong" and shape == ():
+                    continue  # mlx ends the process.
+                yield call("builtin.format", Arr(np.asarray(data).astype(a.data.dtype), dtype), spec)
     for precision in (0, 1, 3, 8):
         yield call("printed", precision)
 

@@ -122,6 +122,7 @@ def printed(module):
 _BUILTINS = {
     "len": len, "abs": abs, "bool": bool, "int": int, "float": float, "complex": complex, "str": str, "repr": repr,
     "list": list, "divmod": divmod, "iter": lambda a: list(iter(a)), "bytes": bytes,
+    "format": format,
 }
 
 
