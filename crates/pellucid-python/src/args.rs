@@ -6,7 +6,7 @@ use pellucid::{Array, Axes, ops};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyDict, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::array::{PyArray, construct};
 use crate::type_name;
@@ -42,7 +42,8 @@ fn wrapped(obj: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
         return Ok(None);
     }
     let made = obj.call_method0(name)?;
-    let array = made.cast::<PyArray>().map_err(|_| PyTypeError::new_err("__mlx_array__ must return an array"))?;
+    let array =
+        made.cast::<PyArray>().map_err(|_| PyTypeError::new_err("__mlx_array__ must return an array"))?;
     Ok(Some(array.get().array()))
 }
 
@@ -55,9 +56,11 @@ pub fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     } else if obj.is_instance_of::<PyInt>() {
         match obj.extract::<i64>() {
             Ok(value) => Scalar::Int(value),
-            Err(_) => Scalar::Uint(obj.extract::<u64>().map_err(|_| {
-                PyOverflowError::new_err(format!("the number {obj} does not fit 64 bits"))
-            })?),
+            Err(_) => {
+                Scalar::Uint(obj.extract::<u64>().map_err(|_| {
+                    PyOverflowError::new_err(format!("the number {obj} does not fit 64 bits"))
+                })?)
+            }
         }
     } else if let Ok(value) = obj.cast::<PyComplex>() {
         Scalar::Complex(value.real(), value.imag())
@@ -108,6 +111,12 @@ impl Input {
     }
 }
 
+impl From<Arr> for Input {
+    fn from(array: Arr) -> Input {
+        Input::Array(array.0)
+    }
+}
+
 /// Two inputs as the library takes them.
 pub fn pair(a: &Input, b: &Input) -> pellucid::Result<(Operand<'static>, Operand<'static>)> {
     Ok((a.operand(b)?, b.operand(a)?))
@@ -126,10 +135,9 @@ impl<'py> FromPyObject<'_, 'py> for Input {
 
     fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Input> {
         Input::read(&obj)?.ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "{} is neither an array nor a number; make an array of it first",
-                type_name(&obj)
-            ))
+            let message =
+                format!("{} is neither an array nor a number; make an array of it first", type_name(&obj));
+            if obj.is_none() { PyTypeError::new_err(message) } else { PyValueError::new_err(message) }
         })
     }
 }
@@ -214,10 +222,13 @@ impl<'py> FromPyObject<'_, 'py> for SizeList {
     }
 }
 
-fn sizes(list: &[i64]) -> PyResult<Vec<usize>> {
+/// Sizes, which are not negative.
+pub fn sizes(list: &[i64]) -> PyResult<Vec<usize>> {
     let size = |&size: &i64| {
         usize::try_from(size).map_err(|_| {
-            PyValueError::new_err(format!("[shape] sizes must not be negative, but one is {size} in {list:?}"))
+            PyValueError::new_err(format!(
+                "[shape] sizes must not be negative, but one is {size} in {list:?}"
+            ))
         })
     };
     list.iter().map(size).collect()
@@ -260,6 +271,9 @@ impl<'py> FromPyObject<'_, 'py> for Arrays {
     type Error = PyErr;
 
     fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Arrays> {
+        if obj.is_instance_of::<PyDict>() {
+            return Err(PyTypeError::new_err("expected a sequence of arrays, not a dict"));
+        }
         let items: PyResult<Vec<Array>> = obj.try_iter()?.map(|item| Ok(item?.extract::<Arr>()?.0)).collect();
         items.map(Arrays)
     }

@@ -330,8 +330,8 @@ fn new_stream(py: Python<'_>, device: Option<DeviceArg>) -> PyResult<PyStream> {
 /// new_thread_unsafe_stream(device: Device | DeviceType) -> Stream
 ///
 /// A new stream on a device. Every stream works from every thread here, so that this is new_stream by another name.
-#[pyfunction]
-fn new_thread_unsafe_stream(py: Python<'_>, device: DeviceArg) -> PyResult<PyStream> {
+#[pyfunction(name = "new_thread_unsafe_stream")]
+fn new_shared_stream(py: Python<'_>, device: DeviceArg) -> PyResult<PyStream> {
     py.detach(|| pellucid::new_stream(device.0)).or_raise().map(PyStream)
 }
 
@@ -425,7 +425,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("gpu", PyDeviceType::gpu)?;
     crate::add_functions!(
         m: default_device, set_default_device, default_stream, set_default_stream, new_stream,
-        new_thread_unsafe_stream, new_thread_local_stream, stream, synchronize, clear_streams, is_available,
+        new_shared_stream, new_thread_local_stream, stream, synchronize, clear_streams, is_available,
         device_count, device_info
     );
     Ok(())

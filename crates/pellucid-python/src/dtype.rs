@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::array::PyArray;
+use crate::error::OrRaise;
 
 /// The type of an array's elements.
 #[pyclass(name = "Dtype", module = "pellucid.core", frozen, eq, from_py_object)]
@@ -29,11 +30,17 @@ impl PyDtype {
         self.0 as u64
     }
 
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (Py<PyAny>, String))> {
-        let core = py.import("pellucid.core")?;
-        let getattr = py.import("builtins")?.getattr("getattr")?.unbind();
-        Ok((getattr, (core.into_any().unbind(), constant_name(self.0).to_owned())))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&'static str,))> {
+        Ok((py.import("pellucid.core")?.getattr("_dtype")?, (self.0.name(),)))
     }
+}
+
+/// _dtype(name: str) -> Dtype
+///
+/// The dtype of this name, for pickle.
+#[pyfunction]
+fn _dtype(name: &str) -> PyResult<PyDtype> {
+    name.parse().or_raise().map(PyDtype)
 }
 
 /// The families of element types.
@@ -100,10 +107,15 @@ impl<'py> FromPyObject<'_, 'py> for Kind {
         }
         match obj.cast::<PyDtypeCategory>() {
             Ok(category) => Ok(Kind::Category(*category.get())),
-            Err(_) => Err(PyTypeError::new_err(format!(
-                "expected a dtype or a category of dtypes, not {}",
-                crate::type_name(&obj)
-            ))),
+            Err(_) => {
+                let message =
+                    format!("expected a dtype or a category of dtypes, not {}", crate::type_name(&obj));
+                Err(if obj.is_none() {
+                    PyTypeError::new_err(message)
+                } else {
+                    PyValueError::new_err(message)
+                })
+            }
         }
     }
 }
@@ -160,10 +172,14 @@ fn dtype_of(function: &str, value: &Bound<'_, PyAny>) -> PyResult<Dtype> {
     }
     match value.cast::<PyArray>() {
         Ok(array) => Ok(array.get().array().dtype()),
-        Err(_) => Err(PyValueError::new_err(format!(
-            "[{function}] takes arrays and dtypes, not {}",
-            crate::type_name(value)
-        ))),
+        Err(_) => {
+            let message = format!("[{function}] takes arrays and dtypes, not {}", crate::type_name(value));
+            Err(if value.is_none() && function == "can_cast" {
+                PyTypeError::new_err(message)
+            } else {
+                PyValueError::new_err(message)
+            })
+        }
     }
 }
 
@@ -215,16 +231,12 @@ impl Finfo {
         // A complex number consists of two of these.
         let real = if dtype.0.is_complex() { Dtype::Float32 } else { dtype.0 };
         let (max, eps, smallest_normal) = match real {
-            Dtype::Float16 => (
-                half::f16::MAX.to_f64(),
-                half::f16::EPSILON.to_f64(),
-                half::f16::MIN_POSITIVE.to_f64(),
-            ),
-            Dtype::Bfloat16 => (
-                half::bf16::MAX.to_f64(),
-                half::bf16::EPSILON.to_f64(),
-                half::bf16::MIN_POSITIVE.to_f64(),
-            ),
+            Dtype::Float16 => {
+                (half::f16::MAX.to_f64(), half::f16::EPSILON.to_f64(), half::f16::MIN_POSITIVE.to_f64())
+            }
+            Dtype::Bfloat16 => {
+                (half::bf16::MAX.to_f64(), half::bf16::EPSILON.to_f64(), half::bf16::MIN_POSITIVE.to_f64())
+            }
             Dtype::Float32 => (f32::MAX.into(), f32::EPSILON.into(), f32::MIN_POSITIVE.into()),
             Dtype::Float64 => (f64::MAX, f64::EPSILON, f64::MIN_POSITIVE),
             other => return Err(PyValueError::new_err(format!("[finfo] {other} is not inexact; use iinfo"))),
@@ -294,6 +306,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ] {
         m.add(name, categories.getattr(name)?)?;
     }
-    crate::add_functions!(m: issubdtype, isdtype, result_type, can_cast);
+    crate::add_functions!(m: _dtype, issubdtype, isdtype, result_type, can_cast);
     Ok(())
 }

@@ -108,7 +108,8 @@ fn savez_compressed(
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<()> {
     let arrays = named(args, kwargs)?;
-    Place::read("savez_compressed", "write", file)?.write(py, "arrays.npz", |path| io::save_npz(path, &arrays, true))
+    Place::read("savez_compressed", "write", file)?
+        .write(py, "arrays.npz", |path| io::save_npz(path, &arrays, true))
 }
 
 /// save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, str] | None = None) -> None
@@ -174,9 +175,10 @@ fn load<'py>(
         }
         Place::File(file) => {
             check_format(None, format)?;
-            let bytes: Vec<u8> = file.call_method0("read")?.extract().map_err(|_| {
-                PyValueError::new_err("[load] the file must be opened in binary mode")
-            })?;
+            let bytes: Vec<u8> = file
+                .call_method0("read")?
+                .extract()
+                .map_err(|_| PyValueError::new_err("[load] the file must be opened in binary mode"))?;
             let mut copy = tempfile::NamedTempFile::new()?;
             copy.write_all(&bytes)?;
             copy.flush()?;

@@ -65,7 +65,7 @@ fn submodule<'py>(parent: &Bound<'py, PyModule>, name: &str, doc: &str) -> PyRes
 fn core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    m.add("RangeError", error::range_error_type(py)?)?;
+    error::register(m)?;
     for (name, value) in [
         ("e", std::f64::consts::E),
         ("pi", std::f64::consts::PI),

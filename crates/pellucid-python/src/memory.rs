@@ -95,7 +95,8 @@ fn get_array_buffer_size(args: &Bound<'_, PyTuple>) -> PyResult<u64> {
         match array.buffer_size() {
             Some((id, bytes)) => seen.insert(id, bytes),
             None => {
-                let message = "[get_array_buffer_size] arrays must be evaluated before their buffers have a size";
+                let message =
+                    "[get_array_buffer_size] arrays must be evaluated before their buffers have a size";
                 return Err(pyo3::exceptions::PyValueError::new_err(message));
             }
         };
@@ -110,9 +111,9 @@ impl<'py> FromPyObject<'_, 'py> for Limit {
     type Error = PyErr;
 
     fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Limit> {
-        obj.extract::<u64>().map(Limit).map_err(|_| {
-            pyo3::exceptions::PyTypeError::new_err("a limit is a number of bytes, not negative")
-        })
+        obj.extract::<u64>()
+            .map(Limit)
+            .map_err(|_| pyo3::exceptions::PyTypeError::new_err("a limit is a number of bytes, not negative"))
     }
 }
 

@@ -20,7 +20,9 @@ impl PyPrintOptions {
         }
         match u8::try_from(self.precision) {
             Ok(precision) => Ok(PrintOptions::default().with_precision(precision)),
-            Err(_) => Err(PyValueError::new_err(format!("a precision of {} is more than 255", self.precision))),
+            Err(_) => {
+                Err(PyValueError::new_err(format!("a precision of {} is more than 255", self.precision)))
+            }
         }
     }
 }

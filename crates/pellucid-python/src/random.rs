@@ -113,7 +113,9 @@ impl<'py> FromPyObject<'_, 'py> for Seed {
     type Error = PyErr;
 
     fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Seed> {
-        obj.extract().map(Seed).map_err(|_| PyTypeError::new_err("a seed is an integer of 64 bits, not negative"))
+        obj.extract()
+            .map(Seed)
+            .map_err(|_| PyTypeError::new_err("a seed is an integer of 64 bits, not negative"))
     }
 }
 

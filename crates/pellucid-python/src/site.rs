@@ -28,7 +28,8 @@ pub fn here(py: Python<'_>) -> Option<CallSite> {
     // SAFETY: attached to the interpreter; the frame is borrowed from it and null outside of Python code.
     let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) }?;
     // SAFETY: a frame always has a code object; the call returns a new reference.
-    let code = unsafe { Bound::from_owned_ptr_or_opt(py, ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast()) }?;
+    let code =
+        unsafe { Bound::from_owned_ptr_or_opt(py, ffi::PyFrame_GetCode(frame.as_ptr().cast()).cast()) }?;
     let instruction: i32 = frame.getattr(intern!(py, "f_lasti")).ok()?.extract().ok()?;
     let place = (code.as_ptr() as usize, instruction);
     if let Some((site, _)) = KNOWN.lock().get_or_insert_default().places.get(&place) {
@@ -48,7 +49,8 @@ pub fn here(py: Python<'_>) -> Option<CallSite> {
             site
         }
     };
-    let old = if known.places.len() >= MOST_PLACES { std::mem::take(&mut known.places) } else { HashMap::new() };
+    let old =
+        if known.places.len() >= MOST_PLACES { std::mem::take(&mut known.places) } else { HashMap::new() };
     known.places.insert(place, (site, code.unbind()));
     drop(guard);
     // Outside the lock: freeing a code object may run Python code.

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use num_complex::Complex32;
 use pellucid::op::Scalar;
 use pellucid::{Array, Dtype, ops};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -105,7 +105,10 @@ impl Contents {
             self.has_arrays = true;
             return Ok(());
         }
-        Err(PyValueError::new_err(format!("an array cannot be made of a list with {} in it", type_name(value))))
+        Err(PyValueError::new_err(format!(
+            "an array cannot be made of a list with {} in it",
+            type_name(value)
+        )))
     }
 }
 
@@ -145,9 +148,24 @@ fn common(numbers: &[Scalar]) -> Dtype {
 fn from_numbers(py: Python<'_>, numbers: &[Scalar], shape: Vec<usize>, dtype: Dtype) -> PyResult<Array> {
     let mut bytes = Vec::with_capacity(numbers.len() * dtype.size());
     for &number in numbers {
+        check_size(number, dtype)?;
         store(number, dtype, &mut bytes);
     }
     build(py, None, || Array::from_raw(&bytes, shape, dtype)).map(|made: PyArray| made.array())
+}
+
+/// Integers wrap in small types, as in MLX, but those of more than 32 bits do not become small ones in silence.
+fn check_size(number: Scalar, dtype: Dtype) -> PyResult<()> {
+    let wide = match number {
+        Scalar::Int(v) => v < i64::from(i32::MIN) || v > i64::from(u32::MAX),
+        Scalar::Uint(v) => v > u64::from(u32::MAX),
+        _ => false,
+    };
+    if wide && !dtype.is_inexact() && dtype.size() < 8 {
+        let message = format!("the number {} does not fit {dtype}", number.to_i64());
+        return Err(PyOverflowError::new_err(message));
+    }
+    Ok(())
 }
 
 /// A number as it lies in memory. As a cast in C: integers wrap, real numbers lose their fraction.
@@ -209,7 +227,7 @@ fn asarray<'py>(
         }
     }
     if a.is_none() {
-        return Err(PyValueError::new_err("[asarray] an array cannot be made of None"));
+        return Err(PyTypeError::new_err("[asarray] an array cannot be made of None"));
     }
     Ok(Bound::new(py, array(py, a, dtype.map(|dtype| dtype.0))?)?.into_any())
 }

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use pellucid::op::Scalar;
 use pellucid::{Array, Dtype, ops};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyInt, PyList, PyTuple};
 
@@ -86,10 +86,7 @@ fn nested<'py>(py: Python<'py>, bytes: &[u8], shape: &[usize], dtype: Dtype) -> 
 
 /// What a number of an array becomes for `int()`: without its fraction, of any size.
 fn whole<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'py, PyAny>> {
-    match value {
-        Scalar::Float(v) | Scalar::Complex(v, _) => py.get_type::<PyInt>().call1((v,)),
-        other => py.get_type::<PyInt>().call1((number(py, other)?,)),
-    }
+    py.get_type::<PyInt>().call1((number(py, value)?,))
 }
 
 #[pymethods]
@@ -122,15 +119,25 @@ impl PyArray {
     }
 
     fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if !self.array().dtype().is_integer() {
-            let message = format!("only integer arrays are positions, not {}", self.array().dtype());
-            return Err(pyo3::exceptions::PyTypeError::new_err(message));
+        let array = self.array();
+        if !array.dtype().is_integer() || array.ndim() > 0 {
+            let message = format!(
+                "only integer arrays without axes are positions, not {} of shape {}",
+                array.dtype(),
+                array.shape_ref()
+            );
+            return Err(PyTypeError::new_err(message));
         }
         whole(py, self.scalar(py)?)
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
-        Ok(self.scalar(py)?.to_f64())
+        match self.scalar(py)? {
+            Scalar::Complex(..) => {
+                Err(PyTypeError::new_err("a complex number does not become a float; use real"))
+            }
+            other => Ok(other.to_f64()),
+        }
     }
 
     fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyComplex>> {
@@ -174,6 +181,7 @@ impl PyArray {
         Ok(())
     }
 
+    #[pyo3(signature = (api_version = None))]
     fn __array_namespace__<'py>(
         &self,
         py: Python<'py>,
@@ -193,4 +201,3 @@ impl PyArray {
         found.__bool__(py)
     }
 }
-

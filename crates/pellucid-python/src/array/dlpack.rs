@@ -138,7 +138,12 @@ unsafe extern "C" fn drop_capsule(capsule: *mut ffi::PyObject) {
     }
 }
 
-fn export<'py>(py: Python<'py>, memory: HostMemory, versioned: bool, copied: bool) -> PyResult<Bound<'py, PyAny>> {
+fn export<'py>(
+    py: Python<'py>,
+    memory: HostMemory,
+    versioned: bool,
+    copied: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let export = Export::new(memory);
     let tensor = export.tensor();
     let context = Box::into_raw(export).cast();
@@ -174,7 +179,9 @@ impl PyArray {
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = stream;
         if dl_device.is_some_and(|(kind, _)| kind != CPU) {
-            return Err(PyBufferError::new_err("arrays are only handed out in host memory, which is device (1, 0)"));
+            return Err(PyBufferError::new_err(
+                "arrays are only handed out in host memory, which is device (1, 0)",
+            ));
         }
         let versioned = max_version.is_some_and(|(major, _)| major >= 1);
         let copied = copy == Some(true) || (!versioned && copy != Some(false));
@@ -214,7 +221,11 @@ impl Taken {
                 if ffi::PyCapsule_IsValid(raw, name.as_ptr()) == 1 {
                     let pointer = ffi::PyCapsule_GetPointer(raw, name.as_ptr());
                     ffi::PyCapsule_SetName(raw, used.as_ptr());
-                    return Ok(if versioned { Taken::Versioned(pointer.cast()) } else { Taken::Plain(pointer.cast()) });
+                    return Ok(if versioned {
+                        Taken::Versioned(pointer.cast())
+                    } else {
+                        Taken::Plain(pointer.cast())
+                    });
                 }
             }
         }
@@ -223,9 +234,11 @@ impl Taken {
 
     fn tensor(&self) -> &Tensor {
         // SAFETY: the tensor lives until this frees it.
-        match self {
-            Taken::Plain(managed) => unsafe { &(**managed).tensor },
-            Taken::Versioned(managed) => unsafe { &(**managed).tensor },
+        unsafe {
+            match self {
+                Taken::Plain(managed) => &(**managed).tensor,
+                Taken::Versioned(managed) => &(**managed).tensor,
+            }
         }
     }
 }
@@ -263,11 +276,17 @@ pub fn import(value: &Bound<'_, PyAny>) -> PyResult<Array> {
     let taken = Taken::from_capsule(&capsule)?;
     let tensor = taken.tensor();
     if !HOST_DEVICES.contains(&tensor.device_type) {
-        let message = format!("[from_dlpack] the elements are on device type {}, not in host memory", tensor.device_type);
+        let message = format!(
+            "[from_dlpack] the elements are on device type {}, not in host memory",
+            tensor.device_type
+        );
         return Err(PyValueError::new_err(message));
     }
     let source = source_of(tensor.code, tensor.bits).filter(|_| tensor.lanes == 1).ok_or_else(|| {
-        PyValueError::new_err(format!("[from_dlpack] no dtype has code {} and {} bits", tensor.code, tensor.bits))
+        PyValueError::new_err(format!(
+            "[from_dlpack] no dtype has code {} and {} bits",
+            tensor.code, tensor.bits
+        ))
     })?;
     let ndim = usize::try_from(tensor.ndim).unwrap_or(0);
     let list = |pointer: *mut i64| -> Vec<i64> {

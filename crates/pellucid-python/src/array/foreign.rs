@@ -1,9 +1,11 @@
 //! Reading memory of other libraries through the buffer protocol.
 
+use std::ffi::CStr;
+
 use half::bf16;
 use pellucid::{Array, Dtype};
-use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::error::OrRaise;
@@ -54,7 +56,9 @@ impl Block<'_> {
             for _ in 0..count {
                 let moved: isize = index.iter().zip(self.strides).map(|(&i, &s)| i as isize * s).sum();
                 // SAFETY: an element of the block.
-                unsafe { bytes.extend_from_slice(std::slice::from_raw_parts(self.start.offset(moved), size)) };
+                unsafe {
+                    bytes.extend_from_slice(std::slice::from_raw_parts(self.start.offset(moved), size))
+                };
                 for (i, &n) in index.iter_mut().zip(self.shape).rev() {
                     *i += 1;
                     if *i < n {
@@ -93,23 +97,61 @@ fn row_major(shape: &[usize], strides: &[isize], size: usize) -> bool {
         })
 }
 
+/// A buffer held while it is read. PyO3's own does not take those without axes that leave out their shape.
+struct Held(ffi::Py_buffer);
+
+impl Held {
+    fn new(obj: &Bound<'_, PyAny>) -> Option<Held> {
+        // SAFETY: only objects that offer a buffer are asked; the table is filled by the call.
+        unsafe {
+            if ffi::PyObject_CheckBuffer(obj.as_ptr()) == 0 {
+                return None;
+            }
+            let mut table = std::mem::zeroed();
+            if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut table, ffi::PyBUF_RECORDS_RO) == -1 {
+                // An object whose elements have no buffer may offer them in another way.
+                drop(PyErr::take(obj.py()));
+                return None;
+            }
+            Some(Held(table))
+        }
+    }
+
+    fn format(&self) -> String {
+        if self.0.format.is_null() {
+            return "B".to_owned();
+        }
+        // SAFETY: a text that lives as long as the buffer.
+        unsafe { CStr::from_ptr(self.0.format) }.to_string_lossy().into_owned()
+    }
+
+    fn list(&self, pointer: *mut ffi::Py_ssize_t) -> &[ffi::Py_ssize_t] {
+        let axes = if pointer.is_null() { 0 } else { self.0.ndim as usize };
+        // SAFETY: the lists of a buffer have one entry per axis.
+        if axes == 0 { &[] } else { unsafe { std::slice::from_raw_parts(pointer, axes) } }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: filled by the interpreter, and released once.
+        unsafe { ffi::PyBuffer_Release(&mut self.0) };
+    }
+}
+
 /// The array of an object with a buffer; `None` if it has none. `wide` keeps `float64`.
 pub fn array(obj: &Bound<'_, PyAny>, wide: bool) -> PyResult<Option<Array>> {
-    let Ok(buffer) = PyUntypedBuffer::get(obj) else { return half_floats(obj) };
-    let format = buffer.format().to_string_lossy().into_owned();
-    let Some(source) = source_of(&format, buffer.item_size()) else {
+    let Some(buffer) = Held::new(obj) else { return half_floats(obj) };
+    let (format, size) = (buffer.format(), buffer.0.itemsize as usize);
+    let Some(source) = source_of(&format, size) else {
         return Err(PyValueError::new_err(format!(
-            "elements of format {format:?} and {} bytes have no dtype",
-            buffer.item_size()
+            "elements of format {format:?} and {size} bytes have no dtype"
         )));
     };
     let source = if wide && source == Source::Double { Source::Same(Dtype::Float64) } else { source };
-    let block = Block {
-        start: buffer.buf_ptr().cast_const().cast(),
-        shape: buffer.shape(),
-        strides: buffer.strides(),
-        source,
-    };
+    let shape: Vec<usize> = buffer.list(buffer.0.shape).iter().map(|&n| n as usize).collect();
+    let strides = buffer.list(buffer.0.strides);
+    let block = Block { start: buffer.0.buf.cast_const().cast(), shape: &shape, strides, source };
     // SAFETY: the buffer describes readable memory, which is held while it is copied.
     unsafe { block.copy() }.map(Some)
 }

@@ -60,7 +60,9 @@ fn entry(key: &Bound<'_, PyAny>) -> PyResult<Index> {
 
 fn positions(array: Array) -> PyResult<Index> {
     if array.dtype() == Dtype::Bool {
-        return Err(PyValueError::new_err("a mask does not select elements: their number would not be known"));
+        return Err(PyValueError::new_err(
+            "a mask does not select elements: their number would not be known",
+        ));
     }
     Ok(Index::Array(array))
 }

@@ -53,7 +53,9 @@ impl PyArray {
         }
         let array = slf.get().array();
         let Some(format) = format_of(array.dtype()) else {
-            return Err(PyBufferError::new_err("bfloat16 has no buffer; use astype(float32) or numpy.asarray"));
+            return Err(PyBufferError::new_err(
+                "bfloat16 has no buffer; use astype(float32) or numpy.asarray",
+            ));
         };
         let strided = flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES;
         let memory = py

@@ -13,58 +13,74 @@ use crate::ops::binary::{Binary, apply};
 use crate::type_name;
 
 impl PyArray {
-    fn with(&self, py: Python<'_>, function: Binary, what: &str, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+    fn with(
+        &self,
+        py: Python<'_>,
+        function: Binary,
+        what: &str,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<PyArray> {
         apply(py, function, &Input::Array(self.array()), &operand(what, other)?, None)
     }
 
-    fn reflected(&self, py: Python<'_>, function: Binary, what: &str, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+    fn reflected(
+        &self,
+        py: Python<'_>,
+        function: Binary,
+        what: &str,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<PyArray> {
         apply(py, function, &operand(what, other)?, &Input::Array(self.array()), None)
     }
 }
 
 fn operand(what: &str, other: &Bound<'_, PyAny>) -> PyResult<Input> {
     Input::read(other)?.ok_or_else(|| {
-        PyValueError::new_err(format!("cannot perform {what} on an array and {}", type_name(other)))
+        let message = format!("cannot perform {what} on an array and {}", type_name(other));
+        if other.is_none() { PyTypeError::new_err(message) } else { PyValueError::new_err(message) }
     })
 }
 
 macro_rules! operators {
-    ($($op:ident $what:literal: $forward:ident $reflected:ident $in_place:ident;)*) => {
+    ($($op:ident $what:literal: $forward:ident $in_place:ident $($reflected:ident)?;)*) => {
         #[pymethods]
         impl PyArray {
             $(fn $forward(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
                 self.with(py, ops::$op, $what, other)
             }
 
-            fn $reflected(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
-                self.reflected(py, ops::$op, $what, other)
-            }
-
             fn $in_place(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
                 self.replace(self.with(py, ops::$op, $what, other)?.array());
                 Ok(())
-            })*
+            }
+
+            $(fn $reflected(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+                self.reflected(py, ops::$op, $what, other)
+            })?)*
         }
     };
 }
 
+// Operators on bits have no reflected form, as in MLX.
 operators! {
-    add "addition": __add__ __radd__ __iadd__;
-    subtract "subtraction": __sub__ __rsub__ __isub__;
-    multiply "multiplication": __mul__ __rmul__ __imul__;
-    divide "division": __truediv__ __rtruediv__ __itruediv__;
-    floor_divide "floor division": __floordiv__ __rfloordiv__ __ifloordiv__;
-    remainder "modulus": __mod__ __rmod__ __imod__;
-    bitwise_and "bitwise and": __and__ __rand__ __iand__;
-    bitwise_or "bitwise or": __or__ __ror__ __ior__;
-    bitwise_xor "bitwise xor": __xor__ __rxor__ __ixor__;
-    left_shift "left shift": __lshift__ __rlshift__ __ilshift__;
-    right_shift "right shift": __rshift__ __rrshift__ __irshift__;
+    add "addition": __add__ __iadd__ __radd__;
+    subtract "subtraction": __sub__ __isub__ __rsub__;
+    multiply "multiplication": __mul__ __imul__ __rmul__;
+    floor_divide "floor division": __floordiv__ __ifloordiv__ __rfloordiv__;
+    remainder "modulus": __mod__ __imod__ __rmod__;
+    bitwise_and "bitwise and": __and__ __iand__;
+    bitwise_or "bitwise or": __or__ __ior__;
+    bitwise_xor "bitwise xor": __xor__ __ixor__;
+    left_shift "left shift": __lshift__ __ilshift__;
+    right_shift "right shift": __rshift__ __irshift__;
 }
 
 fn matrix<'py>(other: &Bound<'py, PyAny>) -> PyResult<Arr> {
     other.extract::<Arr>().map_err(|_| {
-        PyTypeError::new_err(format!("cannot perform matrix multiplication on an array and {}", type_name(other)))
+        PyTypeError::new_err(format!(
+            "cannot perform matrix multiplication on an array and {}",
+            type_name(other)
+        ))
     })
 }
 
@@ -98,6 +114,24 @@ impl PyArray {
     ) -> PyResult<()> {
         without_modulo(modulo)?;
         self.replace(self.with(py, ops::power, "power", other)?.array());
+        Ok(())
+    }
+
+    fn __truediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+        self.with(py, ops::divide, "division", other)
+    }
+
+    fn __rtruediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+        self.reflected(py, ops::divide, "division", other)
+    }
+
+    fn __itruediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        let dtype = self.array().dtype();
+        if !dtype.is_inexact() {
+            let message = format!("division in place would turn {dtype} into float32; write a = a / b");
+            return Err(PyValueError::new_err(message));
+        }
+        self.replace(self.__truediv__(py, other)?.array());
         Ok(())
     }
 
@@ -149,7 +183,9 @@ impl PyArray {
             CompareOp::Gt => (ops::greater, "greater than"),
             CompareOp::Ge => (ops::greater_equal, "greater than or equal"),
             // An object that is no number and no array is not equal to one.
-            CompareOp::Eq | CompareOp::Ne if Input::read(other).unwrap_or(None).is_none() => {
+            CompareOp::Eq | CompareOp::Ne
+                if !other.is_none() && Input::read(other).unwrap_or(None).is_none() =>
+            {
                 return Ok(pyo3::types::PyBool::new(py, matches!(op, CompareOp::Ne)).to_owned().into_any());
             }
             CompareOp::Eq => (ops::equal, "equality"),

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::shape::argument;
-use crate::args::{Arr, Arrays, Count, Input, Int, Ints, Sizes, alone, pair};
+use crate::args::{Arr, Arrays, Count, Input, Int, Ints, Sizes, alone, pair, sizes};
 
 /// Equal parts, or those between positions.
 pub fn divided(a: &Array, cuts: Ints, axis: i64) -> pellucid::Result<Vec<Array>> {
@@ -26,8 +26,8 @@ impl<'py> FromPyObject<'_, 'py> for Width {
     type Error = PyErr;
 
     fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Width> {
-        if let Ok(same) = obj.extract::<Sizes>() {
-            return match same.0.as_slice() {
+        if let Ok(same) = obj.extract::<Ints>() {
+            return match sizes(&same.list)?.as_slice() {
                 &[both] => Ok(Width(PadWidth::from(both))),
                 &[before, after] => Ok(Width(PadWidth::from((before, after)))),
                 other => Err(PyValueError::new_err(format!(
@@ -37,10 +37,12 @@ impl<'py> FromPyObject<'_, 'py> for Width {
             };
         }
         let mut each = Vec::new();
-        for item in obj.try_iter().map_err(|_| PyTypeError::new_err("[pad] the widths are integers or pairs"))? {
-            match item?.extract::<Sizes>()?.0.as_slice() {
-                &[before, after] => each.push((before, after)),
-                &[both] => each.push((both, both)),
+        for item in
+            obj.try_iter().map_err(|_| PyTypeError::new_err("[pad] the widths are integers or pairs"))?
+        {
+            match *item?.extract::<Sizes>()?.0 {
+                [before, after] => each.push((before, after)),
+                [both] => each.push((both, both)),
                 _ => return Err(PyValueError::new_err("[pad] the widths of an axis are one or two numbers")),
             }
         }
@@ -55,7 +57,10 @@ fn mode(name: &str) -> pellucid::Result<PadMode> {
         "reflect" => PadMode::Reflect,
         "symmetric" => PadMode::Symmetric,
         other => {
-            return Err(argument("pad", format!("mode is constant, edge, reflect or symmetric, not {other:?}")));
+            return Err(argument(
+                "pad",
+                format!("mode is constant, edge, reflect or symmetric, not {other:?}"),
+            ));
         }
     })
 }
@@ -76,8 +81,8 @@ impl<'py> FromPyObject<'_, 'py> for Contracted {
     type Error = PyErr;
 
     fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Contracted> {
-        if let Ok(Count(count)) = obj.extract::<Count>() {
-            return Ok(Contracted(Contraction::Count(count)));
+        if obj.extract::<Int>().is_ok() {
+            return Ok(Contracted(Contraction::Count(obj.extract::<Count>()?.0)));
         }
         match obj.extract::<Vec<Ints>>()?.as_slice() {
             [a, b] => Ok(Contracted(Contraction::Axes(a.list.clone(), b.list.clone()))),
@@ -133,11 +138,10 @@ crate::ops::functions! {
             let (x, y) = pair(&x, &y)?;
             ops::where_(&condition.single()?, x, y)
         };
-    clip(a, /, a_min, a_max, *, stream = None) [a: Input, a_min: Option<Input>, a_max: Option<Input>]
+    clip(a, /, a_min, a_max, *, stream = None) [a: Arr, a_min: Option<Input>, a_max: Option<Input>]
         "(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, stream: StreamOrDevice = None)" "array"
         "Elements held between two limits, one of which may be None."
         => {
-            let a = a.single()?;
             let (low, high) = (limit(&a, &a_min)?, limit(&a, &a_max)?);
             ops::clip(&a, low, high)
         };

@@ -1,7 +1,7 @@
 //! Functions of two arrays or numbers, element by element, with broadcasting. Operators come from the same table.
 
-use pellucid::{Array, ops};
 use pellucid::ops::Operand;
+use pellucid::{Array, ops};
 use pyo3::prelude::*;
 
 use crate::args::{Input, pair};
@@ -80,14 +80,14 @@ binary! {
     }
 }
 
-/// divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> tuple[array, array]
+/// divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> list[array]
 ///
 /// Quotient rounded down, and the remainder with the sign of the divisor.
 #[pyfunction]
 #[pyo3(signature = (a, b, stream = None))]
-fn divmod(py: Python<'_>, a: Input, b: Input, stream: Option<StreamArg>) -> PyResult<(PyArray, PyArray)> {
+fn divmod(py: Python<'_>, a: Input, b: Input, stream: Option<StreamArg>) -> PyResult<Vec<PyArray>> {
     build(py, stream, || {
         let (a, b) = pair(&a, &b)?;
-        ops::divmod(a, b)
+        ops::divmod(a, b).map(|(quotient, rest)| vec![quotient, rest])
     })
 }

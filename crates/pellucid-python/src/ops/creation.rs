@@ -5,7 +5,7 @@ use pellucid::{Array, Dtype, Error, ops};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::args::{Arr, Arrays, Count, Input, Sizes, alone, number};
+use crate::args::{Arr, Arrays, Count, Input, Int, Sizes, alone, number};
 use crate::call::build;
 use crate::device::StreamArg;
 use crate::dtype::PyDtype;
@@ -14,11 +14,16 @@ fn or(dtype: Option<PyDtype>, default: Dtype) -> Dtype {
     dtype.map_or(default, |dtype| dtype.0)
 }
 
-/// A value of another shape and type; only numbers take the type, as in MLX.
+/// A value of another shape. As in MLX, an array keeps its type, and a number takes the one asked for if it can: a real
+/// number does not become an integer.
 fn filled(shape: Vec<usize>, vals: &Input, dtype: Option<Dtype>) -> pellucid::Result<Array> {
     match vals {
         Input::Array(a) => ops::full(shape, a, a.dtype()),
-        _ => ops::full(shape, alone(vals), dtype),
+        Input::Foreign(a) => ops::full(shape, a, dtype),
+        Input::Number(Scalar::Float(real)) => {
+            ops::full(shape, *real, dtype.filter(|dtype| dtype.is_floating()).unwrap_or(Dtype::Float32))
+        }
+        Input::Number(number) => ops::full(shape, *number, dtype.map(|dtype| number.dtype_beside(dtype))),
     }
 }
 
@@ -65,10 +70,10 @@ crate::ops::functions! {
         "The square array with ones on the diagonal."
         => ops::identity(n.0, or(dtype, Dtype::Float32));
     tri(n, m = None, k = 0, dtype = None, *, stream = None)
-        [n: Count, m: Option<Count>, k: i64, dtype: Option<PyDtype>]
+        [n: Int, m: Option<Int>, k: i64, dtype: Option<PyDtype>]
         "(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = None, *, stream: StreamOrDevice = None)" "array"
         "Ones on and below a diagonal, zeros above."
-        => ops::tri(n.0, m.map(|m| m.0), k, or(dtype, Dtype::Float32));
+        => ops::tri(n.0.max(0) as usize, m.map(|m| m.0.max(0) as usize), k, or(dtype, Dtype::Float32));
     tril(x, k = 0, *, stream = None) [x: Arr, k: i64]
         "(x: array, k: int = 0, *, stream: StreamOrDevice = None)" "array"
         "The elements on and below a diagonal, zeros above."

@@ -2,8 +2,8 @@
 
 use pellucid::ops::Index;
 use pellucid::{Array, ops};
-use pyo3::prelude::*;
 use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
 use pyo3::types::PyInt;
 
 use super::shape::argument;

@@ -219,7 +219,12 @@ impl PyArray {
     ///
     /// The elements in another shape; one size may be -1.
     #[pyo3(signature = (*shape, stream = None))]
-    fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>, stream: Option<StreamArg>) -> PyResult<PyArray> {
+    fn reshape(
+        &self,
+        py: Python<'_>,
+        shape: &Bound<'_, PyTuple>,
+        stream: Option<StreamArg>,
+    ) -> PyResult<PyArray> {
         let shape = spread(shape)?;
         build(py, stream, || ops::reshape(&self.array(), shape))
     }
@@ -228,7 +233,12 @@ impl PyArray {
     ///
     /// The axes in another order; reversed if none is given.
     #[pyo3(signature = (*axes, stream = None))]
-    fn transpose(&self, py: Python<'_>, axes: &Bound<'_, PyTuple>, stream: Option<StreamArg>) -> PyResult<PyArray> {
+    fn transpose(
+        &self,
+        py: Python<'_>,
+        axes: &Bound<'_, PyTuple>,
+        stream: Option<StreamArg>,
+    ) -> PyResult<PyArray> {
         let axes = if axes.is_empty() { None } else { Some(Axes::from(spread(axes)?)) };
         build(py, stream, || ops::transpose(&self.array(), axes))
     }

@@ -3,7 +3,7 @@
 use pellucid::{Array, ops};
 use pyo3::prelude::*;
 
-use crate::args::Input;
+use crate::args::{Arr, Input};
 use crate::array::PyArray;
 use crate::call::build;
 use crate::device::StreamArg;
@@ -18,13 +18,13 @@ fn apply(
 }
 
 macro_rules! unary {
-    ($($signature:tt $types:literal { $($name:ident $($method:ident)? $doc:literal;)* })*) => {
+    ($($signature:tt $input:ident $types:literal { $($name:ident $($method:ident)? $doc:literal;)* })*) => {
         $($(
             #[doc = concat!(stringify!($name), $types, "\n\n", $doc)]
             #[pyfunction]
             #[pyo3(signature = $signature)]
-            fn $name(py: Python<'_>, a: Input, stream: Option<StreamArg>) -> PyResult<PyArray> {
-                apply(py, ops::$name, a, stream)
+            fn $name(py: Python<'_>, a: $input, stream: Option<StreamArg>) -> PyResult<PyArray> {
+                apply(py, ops::$name, a.into(), stream)
             }
             $(unary!(@$method $name $doc);)?
         )*)*
@@ -47,7 +47,7 @@ macro_rules! unary {
 }
 
 unary! {
-    (a, /, *, stream = None) "(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array" {
+    (a, /, *, stream = None) Input "(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array" {
         abs method "Absolute value; of a complex number its magnitude.";
         acos "Inverse cosine.";
         acosh "Inverse hyperbolic cosine.";
@@ -77,7 +77,6 @@ unary! {
         log2 method "Logarithm to base 2.";
         logical_not "True where the element is zero.";
         negative "The opposite sign.";
-        positive "The array itself.";
         radians "Degrees to radians.";
         real "Real part.";
         reciprocal method "One divided by each element.";
@@ -90,13 +89,16 @@ unary! {
         square method "x * x, in the same dtype.";
         tan "Tangent.";
         tanh "Hyperbolic tangent.";
+    }
+    (a, /, *, stream = None) Arr "(a: array, /, *, stream: StreamOrDevice = None) -> array" {
+        positive "The array itself.";
         trunc "The integer part, in the same dtype.";
     }
-    (a, *, stream = None) "(a: scalar | array, *, stream: StreamOrDevice = None) -> array" {
+    (a, *, stream = None) Input "(a: scalar | array, *, stream: StreamOrDevice = None) -> array" {
         conj method "Complex conjugate.";
         conjugate "Complex conjugate.";
     }
-    (a, stream = None) "(a: scalar | array, stream: StreamOrDevice = None) -> array" {
+    (a, stream = None) Input "(a: scalar | array, stream: StreamOrDevice = None) -> array" {
         bitwise_invert "Every bit flipped; of a bool its opposite.";
         isfinite "True where neither infinite nor NaN.";
         isinf "True where infinite, of either sign.";
