@@ -132,6 +132,11 @@ CALLS = [
         lambda item, ours, theirs: item.args[1] is None and _gives(ours, theirs),
         "`a[None]` has one axis more; mlx forgets it when it writes and refuses an update of that very shape",
     ),
+    CallDifference(
+        ("set",),
+        lambda item, ours, theirs: _gives(ours, theirs) and str(theirs.error).startswith("[reshape]"),
+        "mlx loses an axis of the update if index arrays stand on both sides of a slice; NumPy agrees with Pellucid",
+    ),
 ]
 
 
