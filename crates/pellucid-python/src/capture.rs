@@ -59,7 +59,15 @@ fn _is_capturing() -> bool {
     capture::is_capturing()
 }
 
+/// _viewer_html() -> str
+///
+/// The page that shows a trace; the trace goes where it says so.
+#[pyfunction]
+fn _viewer_html() -> &'static str {
+    include_str!("../../../viewer/dist/viewer.html")
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    crate::add_functions!(m: _capture_start, _capture_stop, _is_capturing);
+    crate::add_functions!(m: _capture_start, _capture_stop, _is_capturing, _viewer_html);
     Ok(())
 }

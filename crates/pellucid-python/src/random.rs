@@ -44,7 +44,7 @@ mod table {
     use super::*;
 
     crate::ops::functions! {
-        split(key, num = Count(2), stream = None) [key: Arr, num: Count]
+        split(key, num = Count(2), stream = None) as "(key, num=2, stream=None)" [key: Arr, num: Count]
             "(key: array, num: int = 2, stream: StreamOrDevice = None)" "array"
             "New keys from one."
             => random::split(&key, num.0);
@@ -96,7 +96,7 @@ mod table {
             "(low: scalar | array, high: scalar | array, shape: Sequence[int] = [], dtype: Dtype | None = int32, key: array | None = None, stream: StreamOrDevice = None)" "array"
             "Integers from one up to but not including another."
             => random::randint(alone(&low), alone(&high), shape_or_none(shape), or(dtype, Dtype::Int32), key.as_deref());
-        permutation(x, axis = Int(0), key = None, stream = None) [x: Permuted, axis: Int, key: Option<Arr>]
+        permutation(x, axis = Int(0), key = None, stream = None) as "(x, axis=0, key=None, stream=None)" [x: Permuted, axis: Int, key: Option<Arr>]
             "(x: int | array, axis: int = 0, key: array | None = None, stream: StreamOrDevice = None)" "array"
             "The numbers below x, or the parts of an array along an axis, in random order."
             => match x {

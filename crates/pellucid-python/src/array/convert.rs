@@ -159,10 +159,15 @@ impl PyArray {
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyAny>> {
-        if spec.is_empty() {
-            return self.__repr__(py)?.into_bound_py_any(py);
+        let array = self.array();
+        match (array.ndim(), spec) {
+            (0, spec) => self.item(py)?.call_method1("__format__", (spec,)),
+            (_, "") => self.__repr__(py)?.into_bound_py_any(py),
+            _ => Err(PyTypeError::new_err(format!(
+                "only arrays without axes are formatted as numbers, not those of shape {}",
+                array.shape_ref()
+            ))),
         }
-        self.item(py)?.call_method1("__format__", (spec,))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

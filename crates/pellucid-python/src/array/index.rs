@@ -2,7 +2,7 @@
 
 use pellucid::ops::Index;
 use pellucid::{Array, Dtype, ops};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyList, PySlice, PyTuple};
 
@@ -127,5 +127,10 @@ impl PyArray {
         };
         self.replace(changed.array());
         Ok(())
+    }
+
+    fn __delitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _ = key;
+        Err(PyTypeError::new_err("elements of an array cannot be deleted"))
     }
 }

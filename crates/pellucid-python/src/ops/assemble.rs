@@ -7,6 +7,9 @@ use pyo3::prelude::*;
 
 use super::shape::argument;
 use crate::args::{Arr, Arrays, Count, Input, Int, Ints, Sizes, alone, pair, sizes};
+use crate::array::PyArray;
+use crate::call::build;
+use crate::device::StreamArg;
 
 /// Equal parts, or those between positions.
 pub fn divided(a: &Array, cuts: Ints, axis: i64) -> pellucid::Result<Vec<Array>> {
@@ -95,15 +98,15 @@ impl<'py> FromPyObject<'_, 'py> for Contracted {
 }
 
 crate::ops::functions! {
-    concatenate(arrays, axis = Some(Int(0)), *, stream = None) [arrays: Arrays, axis: Option<Int>]
+    concatenate(arrays, axis = Some(Int(0)), *, stream = None) as "(arrays, axis=0, *, stream=None)" [arrays: Arrays, axis: Option<Int>]
         "(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None)" "array"
         "Arrays joined along an axis; flat ones if it is None."
         => ops::concatenate(&arrays.refs(), axis.map(|axis| axis.0));
-    concat(arrays, axis = Some(Int(0)), *, stream = None) [arrays: Arrays, axis: Option<Int>]
+    concat(arrays, axis = Some(Int(0)), *, stream = None) as "(arrays, axis=0, *, stream=None)" [arrays: Arrays, axis: Option<Int>]
         "(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None)" "array"
         "Arrays joined along an axis; flat ones if it is None."
         => ops::concat(&arrays.refs(), axis.map(|axis| axis.0));
-    stack(arrays, axis = Some(Int(0)), *, stream = None) [arrays: Arrays, axis: Option<Int>]
+    stack(arrays, axis = Some(Int(0)), *, stream = None) as "(arrays, axis=0, *, stream=None)" [arrays: Arrays, axis: Option<Int>]
         "(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None)" "array"
         "Arrays of one shape joined along a new axis."
         => ops::stack(&arrays.refs(), axis.map_or(0, |axis| axis.0));
@@ -130,13 +133,6 @@ crate::ops::functions! {
         => {
             let value = constant_values.unwrap_or(Input::Number(0i64.into()));
             ops::pad(&a, pad_width.0, self::mode(mode.as_deref().unwrap_or("constant"))?, alone(&value))
-        };
-    r#where(condition, x, y, /, *, stream = None) [condition: Input, x: Input, y: Input]
-        "(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, stream: StreamOrDevice = None)" "array"
-        "x where the condition holds, else y."
-        => {
-            let (x, y) = pair(&x, &y)?;
-            ops::where_(&condition.single()?, x, y)
         };
     clip(a, /, a_min, a_max, *, stream = None) [a: Arr, a_min: Option<Input>, a_max: Option<Input>]
         "(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, stream: StreamOrDevice = None)" "array"
@@ -175,4 +171,29 @@ crate::ops::functions! {
         "(a: array, b: array, /, axes: int | list[Sequence[int]] = 2, *, stream: StreamOrDevice = None)" "array"
         "Products summed over axes of both."
         => ops::tensordot(&a, &b, axes.map_or(Contraction::Count(2), |axes| axes.0));
+}
+
+/// where(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, stream: StreamOrDevice = None) -> array
+///
+/// x where the condition holds, else y.
+// Beside the table, because its name is a word of Rust's.
+#[pyfunction(name = "where")]
+#[pyo3(signature = (condition, x, y, /, *, stream = None))]
+fn select(
+    py: Python<'_>,
+    condition: Input,
+    x: Input,
+    y: Input,
+    stream: Option<StreamArg>,
+) -> PyResult<PyArray> {
+    build(py, stream, || {
+        let (x, y) = pair(&x, &y)?;
+        ops::where_(&condition.single()?, x, y)
+    })
+}
+
+pub fn register_all(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    register(m)?;
+    crate::add_functions!(m: select);
+    Ok(())
 }

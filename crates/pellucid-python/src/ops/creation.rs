@@ -82,7 +82,7 @@ crate::ops::functions! {
         "(x: array, k: int = 0, *, stream: StreamOrDevice = None)" "array"
         "The elements on and above a diagonal, zeros below."
         => ops::triu(&x, k);
-    linspace(start, stop, num = Some(50), endpoint = true, dtype = None, stream = None)
+    linspace(start, stop, num = Some(50), endpoint = true, dtype = None, stream = None) as "(start, stop, num=50, endpoint=True, dtype=None, stream=None)"
         [start: f64, stop: f64, num: Option<i64>, endpoint: bool, dtype: Option<PyDtype>]
         "(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, stream: StreamOrDevice = None)" "array"
         "Evenly spaced numbers."
@@ -94,7 +94,7 @@ crate::ops::functions! {
             };
             ops::linspace(start, stop, usize::try_from(num).map_err(negative)?, endpoint, or(dtype, Dtype::Float32))
         };
-    meshgrid(*arrays, sparse = Some(false), indexing = None, stream = None)
+    meshgrid(*arrays, sparse = Some(false), indexing = None, stream = None) as "(*arrays, sparse=False, indexing=None, stream=None)"
         [arrays: Arrays, sparse: Option<bool>, indexing: Option<String>]
         "(*arrays: array, sparse: bool | None = False, indexing: str | None = 'xy', stream: StreamOrDevice = None)" "tuple[array, ...]"
         "Coordinate arrays from one-dimensional ones."

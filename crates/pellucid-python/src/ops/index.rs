@@ -152,7 +152,7 @@ crate::ops::functions! {
         "(a: array, /, indices: int | array, axis: int | None = None, *, stream: StreamOrDevice = None)" "array"
         "Elements at positions along an axis, or of the flat array."
         => taken(&a, indices, axis.map(|axis| axis.0));
-    take_along_axis(a, /, indices, axis = Some(Int(-1)), *, stream = None) [a: Arr, indices: Arr, axis: Option<Int>]
+    take_along_axis(a, /, indices, axis = Some(Int(-1)), *, stream = None) as "(a, /, indices, axis=-1, *, stream=None)" [a: Arr, indices: Arr, axis: Option<Int>]
         "(a: array, /, indices: array, axis: int | None = -1, *, stream: StreamOrDevice = None)" "array"
         "For each position of the indices, the element there, with the position along the axis replaced."
         => ops::take_along_axis(&a, &indices, axis.map(|axis| axis.0));

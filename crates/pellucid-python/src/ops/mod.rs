@@ -18,13 +18,14 @@ use pyo3::prelude::*;
 
 pub use shape::argument;
 
-/// Operations with signatures of their own. The signature is PyO3's; the text after the types is what Python shows.
+/// Operations with signatures of their own: PyO3's (and after `as` how Python shows it, where a default is more than a
+/// literal), the types of the arguments, the signature with Python's types, what is returned, and what it does.
 macro_rules! functions {
-    ($($name:ident $signature:tt [$($arg:ident: $ty:ty),* $(,)?] $text:literal $returns:literal
+    ($($name:ident $signature:tt $(as $shown:literal)? [$($arg:ident: $ty:ty),* $(,)?] $text:literal $returns:literal
         $doc:literal => $body:expr;)*) => {
         $(#[doc = concat!(stringify!($name), $text, " -> ", $returns, "\n\n", $doc)]
         #[pyfunction]
-        #[pyo3(signature = $signature, text_signature = $text)]
+        #[pyo3(signature = $signature $(, text_signature = $shown)?)]
         fn $name(
             py: Python<'_>,
             $($arg: $ty,)*
@@ -47,7 +48,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     reduce::register(m)?;
     creation::register_all(m)?;
     shape::register(m)?;
-    assemble::register(m)?;
+    assemble::register_all(m)?;
     index::register(m)?;
     linear::register(m)
 }

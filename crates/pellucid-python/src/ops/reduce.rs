@@ -278,27 +278,27 @@ mod others {
             "(a: array, /, axis: None | int | Sequence[int] = None, *, precise: bool = False, stream: StreamOrDevice = None)" "array"
             "exp(x) divided by its sum, without overflow."
             => ops::softmax(&a, axes(axis), precise);
-        sort(a, /, axis = Some(Int(-1)), *, stream = None) [a: Arr, axis: Option<Int>]
+        sort(a, /, axis = Some(Int(-1)), *, stream = None) as "(a, /, axis=-1, *, stream=None)" [a: Arr, axis: Option<Int>]
             "(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None)" "array"
             "Elements in ascending order along an axis; NaN last."
             => ops::sort(&a, super::axis(axis));
-        argsort(a, /, axis = Some(Int(-1)), *, stream = None) [a: Arr, axis: Option<Int>]
+        argsort(a, /, axis = Some(Int(-1)), *, stream = None) as "(a, /, axis=-1, *, stream=None)" [a: Arr, axis: Option<Int>]
             "(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None)" "array"
             "Positions that sort along an axis, as uint32."
             => ops::argsort(&a, super::axis(axis));
-        partition(a, /, kth, axis = Some(Int(-1)), *, stream = None) [a: Arr, kth: Int, axis: Option<Int>]
+        partition(a, /, kth, axis = Some(Int(-1)), *, stream = None) as "(a, /, kth, axis=-1, *, stream=None)" [a: Arr, kth: Int, axis: Option<Int>]
             "(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None)" "array"
             "Smaller elements before, larger ones behind the one that sorting puts at position kth."
             => ops::partition(&a, kth.0, super::axis(axis));
-        argpartition(a, /, kth, axis = Some(Int(-1)), *, stream = None) [a: Arr, kth: Int, axis: Option<Int>]
+        argpartition(a, /, kth, axis = Some(Int(-1)), *, stream = None) as "(a, /, kth, axis=-1, *, stream=None)" [a: Arr, kth: Int, axis: Option<Int>]
             "(a: array, /, kth: int, axis: None | int = -1, *, stream: StreamOrDevice = None)" "array"
             "Positions that partition along an axis, as uint32."
             => ops::argpartition(&a, kth.0, super::axis(axis));
-        topk(a, /, k, axis = Some(Int(-1)), *, stream = None) [a: Arr, k: Count, axis: Option<Int>]
+        topk(a, /, k, axis = Some(Int(-1)), *, stream = None) as "(a, /, k, axis=-1, *, stream=None)" [a: Arr, k: Count, axis: Option<Int>]
             "(a: array, /, k: int, axis: None | int = -1, *, stream: StreamOrDevice = None)" "array"
             "The k largest elements along an axis."
             => ops::topk(&a, k.0, super::axis(axis));
-        diff(a, /, n = Count(1), axis = Int(-1), *, stream = None) [a: Arr, n: Count, axis: Int]
+        diff(a, /, n = Count(1), axis = Int(-1), *, stream = None) as "(a, /, n=1, axis=-1, *, stream=None)" [a: Arr, n: Count, axis: Int]
             "(a: array, /, n: int = 1, axis: int = -1, *, stream: StreamOrDevice = None)" "array"
             "Differences of neighbours along an axis, n times over."
             => ops::diff(&a, n.0, axis.0);

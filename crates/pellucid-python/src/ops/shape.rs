@@ -97,7 +97,7 @@ mod table {
                 let _ = allow_col_major;
                 ops::contiguous(&a)
             };
-        as_strided(a, /, shape = None, strides = None, offset = Count(0), *, stream = None)
+        as_strided(a, /, shape = None, strides = None, offset = Count(0), *, stream = None) as "(a, /, shape=None, strides=None, offset=0, *, stream=None)"
             [a: Arr, shape: Option<SizeList>, strides: Option<IntList>, offset: Count]
             "(a: array, /, shape: Sequence[int] | None = None, strides: Sequence[int] | None = None, offset: int = 0, *, stream: StreamOrDevice = None)" "array"
             "Any shape and strides over the row-major elements."
