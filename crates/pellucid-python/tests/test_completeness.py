@@ -106,7 +106,8 @@ def test_the_stubs_are_current(core):
 def test_every_public_name_has_a_stub(core):
     folder = PACKAGE / "python" / "pellucid" / "core"
     for module, file in ((core, "__init__"), (core.metal, "metal"), (core.random, "random")):
-        assert [n for n in public(module) if n not in declared(folder / f"{file}.pyi")] == []
+        names = declared(folder / f"{file}.pyi")
+        assert [n for n in public(module) if n not in names] == []
     stub = next(n for n in ast.parse((folder / "__init__.pyi").read_text()).body if getattr(n, "name", "") == "array")
     members = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
     assert [n for n in public(core.array) if n not in members] == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from differ import compare, outcome, table
+from differ import compare, differences, outcome, table
 
 LEAST = 5000
 SHOWN = 8
@@ -24,11 +24,22 @@ def test_gives_what_mlx_gives(name, subject, reference):
     assert not wrong, f"{len(wrong)} of {len(table.by_function()[name])} calls:\n" + "\n".join(wrong[:SHOWN])
 
 
-def test_there_were_enough_comparisons(request):
-    every = len(table.by_function())
+@pytest.fixture
+def everything(request):
+    """For tests that look back on all comparisons."""
     ran = sum("test_gives_what_mlx_gives" in item.name for item in request.session.items)
-    if ran < every:
+    if ran < len(table.by_function()):
         pytest.skip("only some functions were chosen")
+
+
+def test_there_were_enough_comparisons(everything):
     total = sum(compare.COMPARED.values())
     print(f"{total} comparisons")
     assert total >= LEAST
+
+
+def test_every_difference_that_is_meant_to_be_was_seen(everything, request):
+    if request.config.getoption("--subject") == "mlx.core":
+        pytest.skip("mlx does not differ from itself")
+    reasons = {row.why for row in [*differences.ELEMENTS, *differences.CALLS]}
+    assert reasons - set(compare.EXCUSED) == set(), "these are stale"

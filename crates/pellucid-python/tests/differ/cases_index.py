@@ -34,6 +34,14 @@ def plain_indices(g):
     yield (None, indices(g, 4, (2,)), Ellipsis)
 
 
+def other_indices():
+    """Python's and NumPy's own: lists, bools, masks."""
+    yield from [[0, 1], [[0, 1], [2, 3]], True, np.int64(2), (np.int32(1), S(np.int64(1), 3)), [], (S(None), [0, 2])]
+    yield from [np.array([0, 2]), (0, np.array([1, 1])), (S(None), np.array([[0], [1]]))]
+    yield Arr(np.array([True, False, True, False]), "bool")
+    yield (S(None), Arr(np.array([True, False, True, False, True]), "bool"))
+
+
 def refused_indices():
     yield from [(0, 0, 0, 0), (Ellipsis, Ellipsis), "text", 1.5, (0, "a"), S("a", None), (1.0, 2)]
     yield Arr(np.array([0.0, 1.0], np.float32), "float32")
@@ -43,7 +51,7 @@ def reading():
     g = rng("operator.getitem")
     for at in plain_indices(g):
         yield call("operator.getitem", random(g, "float32", (4, 5, 6), a_layout(g)), at)
-    for at in refused_indices():
+    for at in [*refused_indices(), *other_indices()]:
         yield call("operator.getitem", random(g, "float32", (4, 5, 6)), at)
     for dtype in DTYPES:
         a = random(g, dtype, (4, 5), a_layout(g))
@@ -86,6 +94,12 @@ def writing():
         yield call("set", random(g, dtype, (4, 5)), (S(1, 3), S(None, None, 2)), 1)
         yield call("set", random(g, dtype, (4, 5)), S(None), random(g, dtype, (5,)))
         yield call("set", random(g, dtype, (4, 5)), -1, random(g, dtype, (1, 5)))
+    for at in other_indices():
+        yield call("set", random(g, "float32", (4, 5, 6)), at, 2)
+    mask = Arr(np.arange(20).reshape(4, 5) % 3 == 0, "bool")
+    yield call("set", random(g, "float32", (4, 5)), mask, 9)
+    yield call("set", random(g, "float32", (4, 5)), mask, random(g, "float32", (7,)))
+    yield call("set", random(g, "float32", (4, 5)), mask, random(g, "float32", (3,)))
     yield call("set", random(g, "int32", (4,)), S(None), 2.7)
     yield call("set", random(g, "float32", (4,)), 0, random(g, "float32", (2,)))
     yield call("set", random(g, "float32", (4, 5)), S(0, 2), random(g, "float32", (3, 5)))

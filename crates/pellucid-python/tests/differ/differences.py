@@ -71,7 +71,8 @@ def _no_axes(item, ours, theirs):
 
 
 def _accident(item, ours, theirs):
-    return isinstance(ours.error, (TypeError, ValueError)) and "std::bad_cast" in str(theirs.error)
+    out = isinstance(theirs.error, SystemError) or "std::bad_cast" in str(theirs.error)
+    return out and isinstance(ours.error, (TypeError, ValueError, OverflowError))
 
 
 def _gives(ours, theirs):
@@ -79,7 +80,7 @@ def _gives(ours, theirs):
 
 
 CALLS = [
-    CallDifference((), _accident, "mlx lets std::bad_cast out as a RuntimeError; a wrong type is a TypeError or ValueError here"),
+    CallDifference((), _accident, "mlx lets C++ exceptions out as a RuntimeError (std::bad_cast) or SystemError; a wrong type is a TypeError, a wrong value a ValueError or OverflowError here"),
     CallDifference(
         ("nan_to_num",),
         lambda item, ours, theirs: _gives(ours, theirs) and item.args[0].dtype == "float64",
@@ -140,13 +141,16 @@ CALLS = [
 ]
 
 
-def explained(function, dtype, ours, theirs):
-    """A mask of the elements that are meant to differ."""
-    mask = np.zeros(np.shape(ours), bool)
+def explain(function, dtype, ours, theirs, apart):
+    """The elements of the mask `apart` that are not meant to differ, and why the others are."""
+    reasons = []
     for row in ELEMENTS:
-        if function.removeprefix("array.") in row.functions:
-            mask = mask | row.holds(dtype, ours, theirs)
-    return mask
+        if function.removeprefix("array.") in row.functions and apart.any():
+            meant = apart & row.holds(dtype, ours, theirs)
+            if meant.any():
+                reasons.append(row.why)
+                apart = apart & ~meant
+    return apart, reasons
 
 
 def of_call(item, ours, theirs):

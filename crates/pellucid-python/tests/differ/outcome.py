@@ -173,7 +173,7 @@ def run(module, item: Call):
             result = item.after(module, result, arguments)
         return Outcome(value=detach(module, result))
     except (ValueError, TypeError, IndexError, RuntimeError, OverflowError, AttributeError, KeyError,
-            NotImplementedError, BufferError, AssertionError, MemoryError) as error:
+            NotImplementedError, BufferError, SystemError, MemoryError) as error:
         return Outcome(error=error)
 
 
