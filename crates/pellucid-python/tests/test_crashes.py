@@ -1,4 +1,4 @@
-"""Calls that end MLX's process or never return: here they raise, or give the defined result. MLX is never asked."""
+"""Calls that end MLX's process, never return or give garbage: here they raise, or give the defined result. MLX is not asked."""
 
 import subprocess
 import sys
@@ -19,6 +19,7 @@ REFUSED = [
     ("mx.eval(mx.put_along_axis(mx.ones((2, 2)), mx.array([[5]]), mx.array([[1.0]]), axis=1))", IndexError),
     ("set_item(mx.ones(3), 5, 1)", IndexError),
     ("set_item(mx.ones(3), mx.array([7]), 1)", IndexError),
+    ("set_item(mx.ones(4), mx.array([True] * 4), mx.array([1.0, 2.0]))", (ValueError, RuntimeError)),
     ("mx.eval(mx.zeros((1 << 20, 1 << 20)))", (RuntimeError, MemoryError)),
     ("mx.eval(mx.zeros((1 << 31, 1 << 31, 1 << 31)))", (ValueError, OverflowError, RuntimeError)),
     ("format(mx.array(2.5), 'wrong')", ValueError),

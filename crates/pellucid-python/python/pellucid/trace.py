@@ -126,15 +126,16 @@ class Trace:
     def pandas(self, name: str) -> pandas.DataFrame:
         """A table for pandas."""
         _need("pandas", "a pandas table")
-        return self.arrow(name).to_pandas()
+        frame: pandas.DataFrame = self.arrow(name).to_pandas()
+        return frame
 
     def polars(self, name: str) -> polars.DataFrame:
         """A table for polars, which reads it without pyarrow."""
         pl = _need("polars", "a polars table")
         chunks = self._chunks(name)
-        if not chunks:
-            return pl.DataFrame()
-        return pl.concat([pl.read_ipc_stream(io.BytesIO(chunk)) for chunk in chunks])
+        frames = [pl.read_ipc_stream(io.BytesIO(chunk)) for chunk in chunks]
+        frame: polars.DataFrame = pl.concat(frames) if frames else pl.DataFrame()
+        return frame
 
     @property
     def ops(self) -> pyarrow.Table:
@@ -182,7 +183,7 @@ class Trace:
             mode = self.manifest.get("mode")
             raise KeyError(f"the elements of array {array} are not in the file, whose mode is {mode!r}") from None
         try:
-            elements = np.load(io.BytesIO(data), allow_pickle=False)
+            elements: np.ndarray[Any, Any] = np.load(io.BytesIO(data), allow_pickle=False)
         except ValueError as error:
             raise TraceError(f"{member} cannot be read: {error}") from error
         if elements.dtype == np.uint16 and self._dtype(array) == "bfloat16":

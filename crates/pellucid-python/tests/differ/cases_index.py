@@ -99,7 +99,6 @@ def writing():
     mask = Arr(np.arange(20).reshape(4, 5) % 3 == 0, "bool")
     yield call("set", random(g, "float32", (4, 5)), mask, 9)
     yield call("set", random(g, "float32", (4, 5)), mask, random(g, "float32", (7,)))
-    yield call("set", random(g, "float32", (4, 5)), mask, random(g, "float32", (3,)))
     yield call("set", random(g, "int32", (4,)), S(None), 2.7)
     yield call("set", random(g, "float32", (4,)), 0, random(g, "float32", (2,)))
     yield call("set", random(g, "float32", (4, 5)), S(0, 2), random(g, "float32", (3, 5)))

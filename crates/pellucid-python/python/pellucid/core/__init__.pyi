@@ -175,6 +175,9 @@ def _capture_start(path: str, mode: str | None = None, max_bytes: int | None = N
 def _capture_stop() -> dict[str, object]:
     """Ends the capture and says what was written."""
 
+def _dtype(name: str) -> Dtype:
+    """The dtype of this name, for pickle."""
+
 def _is_capturing() -> bool:
     """Whether a capture runs."""
 
@@ -183,6 +186,9 @@ def _missing_names() -> list[str]:
 
 def _restore(data: bytes, shape: tuple[int, ...], dtype: Dtype) -> array:
     """An array from its bytes, for pickle."""
+
+def _viewer_html() -> str:
+    """The page that shows a trace; the trace goes where it says so."""
 
 def abs(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """Absolute value; of a complex number its magnitude."""
