@@ -26,6 +26,9 @@ pub fn selected(key: &Bound<'_, PyAny>) -> PyResult<Selected> {
         }
         return Ok(Selected::Places(vec![Index::Array(array)]));
     }
+    if let Ok(all) = key.cast::<PyBool>() {
+        return Ok(Selected::Mask(Array::from(all.is_true())));
+    }
     let Ok(entries) = key.cast::<PyTuple>() else {
         return Ok(Selected::Places(vec![entry(key)?]));
     };
@@ -87,26 +90,30 @@ fn masked(a: &Array, mask: &Array, values: &Input) -> pellucid::Result<Array> {
         let message = format!("a mask of shape {} does not fit shape {}", mask.shape_ref(), a.shape_ref());
         return Err(wrong(message));
     }
+    let rest = &a.shape()[mask.ndim()..];
     let mut wide: Vec<i64> = mask.shape().iter().map(|&n| n as i64).collect();
     wide.resize(a.ndim(), 1);
-    let mask = ops::broadcast_to(&ops::reshape(mask, wide)?, a.shape_ref())?;
+    let everywhere = ops::reshape(mask, wide)?;
     let values = match values {
         Input::Number(number) => ops::full([], *number, a.dtype())?,
         Input::Array(v) | Input::Foreign(v) => ops::astype(v, a.dtype())?,
     };
-    if values.size() == 1 {
-        return ops::where_(&mask, &ops::reshape(&values, [])?, a);
+    if values.ndim() <= rest.len() {
+        return ops::where_(&everywhere, &ops::broadcast_to(&values, a.shape_ref())?, a);
     }
-    if values.size() == 0 {
-        return Err(wrong("there are no values for the places of the mask".to_owned()));
+    if values.ndim() > rest.len() + 1 || values.shape()[0] == 0 {
+        let message = format!("values of shape {} do not fit the places of the mask", values.shape_ref());
+        return Err(wrong(message));
     }
-    // The n-th place of the mask takes the n-th value; where values run out, they begin again.
-    let flat = ops::astype(&ops::reshape(&mask, [-1])?, Dtype::Int32)?;
-    let place = ops::subtract(ops::cumsum(&flat, 0, false, true)?, 1)?;
-    let place = ops::remainder(place, values.size())?;
-    let chosen = ops::take(&ops::reshape(&values, [-1])?, &place, 0)?;
+    // The n-th place of the mask takes the n-th value; if there are too few, taking one fails.
+    let held = ops::reshape(mask, [-1])?;
+    let place = ops::cumsum(&ops::astype(&held, Dtype::Int32)?, 0, false, true)?;
+    let place = ops::where_(&held, ops::subtract(place, 1)?, 0)?;
+    let mut rows = vec![values.shape()[0]];
+    rows.extend(rest);
+    let chosen = ops::take(&ops::broadcast_to(&values, rows)?, &place, 0)?;
     let shape: Vec<i64> = a.shape().iter().map(|&n| n as i64).collect();
-    ops::where_(&mask, &ops::reshape(&chosen, shape)?, a)
+    ops::where_(&everywhere, &ops::reshape(&chosen, shape)?, a)
 }
 
 #[pymethods]
