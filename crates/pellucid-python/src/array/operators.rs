@@ -42,7 +42,7 @@ fn operand(what: &str, other: &Bound<'_, PyAny>) -> PyResult<Input> {
 }
 
 macro_rules! operators {
-    ($($op:ident $what:literal: $forward:ident $in_place:ident $reflected:ident;)*) => {
+    ($($op:ident $what:literal: $forward:ident $in_place:ident $($reflected:ident)?;)*) => {
         #[pymethods]
         impl PyArray {
             $(fn $forward(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
@@ -54,24 +54,25 @@ macro_rules! operators {
                 Ok(())
             }
 
-            fn $reflected(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+            $(fn $reflected(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<PyArray> {
                 self.reflected(py, ops::$op, $what, other)
-            })*
+            })?)*
         }
     };
 }
 
+// Operators on bits have no reflected form, as in MLX.
 operators! {
     add "addition": __add__ __iadd__ __radd__;
     subtract "subtraction": __sub__ __isub__ __rsub__;
     multiply "multiplication": __mul__ __imul__ __rmul__;
     floor_divide "floor division": __floordiv__ __ifloordiv__ __rfloordiv__;
     remainder "modulus": __mod__ __imod__ __rmod__;
-    bitwise_and "bitwise and": __and__ __iand__ __rand__;
-    bitwise_or "bitwise or": __or__ __ior__ __ror__;
-    bitwise_xor "bitwise xor": __xor__ __ixor__ __rxor__;
-    left_shift "left shift": __lshift__ __ilshift__ __rlshift__;
-    right_shift "right shift": __rshift__ __irshift__ __rrshift__;
+    bitwise_and "bitwise and": __and__ __iand__;
+    bitwise_or "bitwise or": __or__ __ior__;
+    bitwise_xor "bitwise xor": __xor__ __ixor__;
+    left_shift "left shift": __lshift__ __ilshift__;
+    right_shift "right shift": __rshift__ __irshift__;
 }
 
 fn matrix<'py>(other: &Bound<'py, PyAny>) -> PyResult<Arr> {
@@ -182,7 +183,9 @@ impl PyArray {
             CompareOp::Gt => (ops::greater, "greater than"),
             CompareOp::Ge => (ops::greater_equal, "greater than or equal"),
             // An object that is no number and no array is not equal to one.
-            CompareOp::Eq | CompareOp::Ne if Input::read(other).unwrap_or(None).is_none() => {
+            CompareOp::Eq | CompareOp::Ne
+                if !other.is_none() && Input::read(other).unwrap_or(None).is_none() =>
+            {
                 return Ok(pyo3::types::PyBool::new(py, matches!(op, CompareOp::Ne)).to_owned().into_any());
             }
             CompareOp::Eq => (ops::equal, "equality"),

@@ -14,11 +14,16 @@ fn or(dtype: Option<PyDtype>, default: Dtype) -> Dtype {
     dtype.map_or(default, |dtype| dtype.0)
 }
 
-/// A value of another shape; an array keeps its type, as in MLX.
+/// A value of another shape. As in MLX, an array keeps its type, and a number takes the one asked for if it can: a real
+/// number becomes neither an integer nor complex.
 fn filled(shape: Vec<usize>, vals: &Input, dtype: Option<Dtype>) -> pellucid::Result<Array> {
     match vals {
         Input::Array(a) => ops::full(shape, a, a.dtype()),
-        _ => ops::full(shape, alone(vals), dtype),
+        Input::Foreign(a) => ops::full(shape, a, dtype),
+        Input::Number(Scalar::Float(real)) => {
+            ops::full(shape, *real, dtype.filter(|dtype| dtype.is_floating()).unwrap_or(Dtype::Float32))
+        }
+        Input::Number(number) => ops::full(shape, *number, dtype.map(|dtype| number.dtype_beside(dtype))),
     }
 }
 
