@@ -1,6 +1,16 @@
 """The small classes: iterators, updates, options of printing, what offers an array."""
 
+import subprocess
+import sys
+
 import numpy as np
+import pytest
+
+
+@pytest.fixture
+def pellucid_only(request):
+    if request.config.getoption("--subject") == "mlx.core":
+        pytest.skip("Pellucid's own")
 
 
 def test_array_classes_have_the_names_of_mlx(mx):
@@ -39,3 +49,24 @@ def test_numpy_functions_take_arrays(mx):
 def test_arrays_are_kept_apart_in_sets_and_dictionaries(mx):
     a, b = mx.array(1), mx.array(1)
     assert len({a: 1, b: 2}) == 2 and hash(a) == hash(a)
+
+
+def test_an_invalid_axis_is_a_value_error_and_an_index_error(pellucid_only, mx):
+    a = mx.ones((2, 3))
+    for refused in (lambda: mx.sum(a, axis=5), lambda: mx.expand_dims(a, -9), lambda: a.squeeze(7), lambda: mx.sort(a, axis=2)):
+        for kind in (ValueError, IndexError):
+            with pytest.raises(kind):
+                refused()
+
+
+def test_a_name_of_mlx_that_is_missing_says_so(pellucid_only, mx):
+    with pytest.raises(AttributeError, match="mlx.core.conv2d is not implemented in Pellucid"):
+        mx.conv2d
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        mx.nonsense
+
+
+def test_importing_mlx_is_never_implied(pellucid_only):
+    code = "import pellucid\ntry:\n    pellucid.mlx\nexcept AttributeError as e:\n    print(e)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.startswith("write `import pellucid.mlx`"), done.stderr

@@ -84,23 +84,6 @@ CALLS = [
         "mlx gives the softmax of integers as integers unless the last axis alone is meant; here it is always float32",
     ),
     CallDifference(
-        ("operator.and_", "operator.or_", "operator.xor", "operator.lshift", "operator.rshift"),
-        lambda item, ours, theirs: isinstance(item.args[0], (bool, int, float)) and isinstance(theirs.error, TypeError),
-        "mlx has no reflected bit operators; a number may stand on the left here as for all others",
-    ),
-    CallDifference(
-        ("operator.eq", "operator.ne"),
-        lambda item, ours, theirs: not hasattr(item.args[1], "data") and isinstance(theirs.error, TypeError)
-        and ours.value is (item.function == "operator.ne"),
-        "mlx refuses to compare an array with None; here they are different, as Python's objects are",
-    ),
-    CallDifference(
-        ("full",),
-        lambda item, ours, theirs: item.args[1:2] == (2.5,) and ours.error is None
-        and ours.value.dtype == getattr(item.kwargs.get("dtype"), "name", None),
-        "mlx ignores the type that is asked for if the number is a float and the type is not; here it is kept",
-    ),
-    CallDifference(
         ("concatenate", "concat"),
         lambda item, ours, theirs: isinstance(ours.error, IndexError) and len(item.args[0]) == 1,
         "mlx does not look at the axis if there is one array; here an invalid axis is always an error",
