@@ -1,7 +1,7 @@
 //! Parts chosen by arrays of positions.
 
 use pellucid::ops::Index;
-use pellucid::{Array, ops};
+use pellucid::{Array, Dtype, ops};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyInt;
@@ -44,103 +44,74 @@ fn taken(a: &Array, indices: Positions, axis: Option<i64>) -> pellucid::Result<A
     ops::index(&moved, &[Index::Int(position)])
 }
 
-/// The rectangular part that starts at positions known only when they are computed. As MLX, a part that would leave the
-/// array is moved back inside it.
-fn places(
+/// For each axis that is named, the positions of a part that begins where `start` says, which is known only when it is
+/// computed. As in MLX, a part that would leave the array is moved back inside it.
+fn positions(
     function: &'static str,
     a: &Array,
     start: &Array,
     axes: &[i64],
-    size: &dyn Fn(usize) -> usize,
-) -> pellucid::Result<Vec<Index>> {
+    size: &[usize],
+) -> pellucid::Result<Vec<(usize, Array)>> {
     if start.ndim() != 1 || start.size() != axes.len() {
-        let message = format!(
-            "needs one start for each of {} axes, but the starts have shape {}",
-            axes.len(),
-            start.shape_ref()
-        );
-        return Err(argument(function, message));
+        let (count, shape) = (axes.len(), start.shape_ref());
+        return Err(argument(
+            function,
+            format!("needs a start for each of {count} axes, but got shape {shape}"),
+        ));
     }
-    let ndim = a.ndim() as i64;
-    let mut indices: Vec<Index> = vec![Index::step(None, None, 1); a.ndim()];
+    if size.len() != a.ndim() {
+        return Err(argument(
+            function,
+            format!("needs {} sizes, one for each axis, not {}", a.ndim(), size.len()),
+        ));
+    }
+    let mut found: Vec<(usize, Array)> = Vec::new();
     for (i, &axis) in axes.iter().enumerate() {
-        let place = if axis < 0 { axis + ndim } else { axis };
-        if !(0..ndim).contains(&place) {
-            return Err(pellucid::Error::Axis { function, axis, ndim: a.ndim() });
+        let place = if axis < 0 { axis.saturating_add(a.ndim() as i64) } else { axis };
+        let at = usize::try_from(place).ok().filter(|&at| at < a.ndim());
+        let at = at.ok_or(pellucid::Error::Axis { function, axis, ndim: a.ndim() })?;
+        if found.iter().any(|&(before, _)| before == at) {
+            return Err(argument(function, format!("axis {axis} is given twice")));
         }
-        let at = place as usize;
-        let (length, room) = (size(at), a.shape()[at]);
+        let (length, room) = (size[at], a.shape()[at]);
         if length > room {
             let message = format!("a part of {length} does not fit axis {axis} of size {room}");
             return Err(argument(function, message));
         }
-        let first = ops::index(start, &[Index::Int(i as i64)])?;
-        let first = ops::clip(&ops::astype(&first, pellucid::Dtype::Int64)?, 0, (room - length) as i64)?;
-        // One axis per index array, so that together they select a rectangle.
-        let count = ops::arange(0, length as i64, 1, pellucid::Dtype::Int64)?;
-        let mut shape = vec![1; axes.len()];
-        shape[i] = length as i64;
-        indices[at] = Index::Array(ops::reshape(&ops::add(&count, &first)?, shape)?);
+        let first = ops::astype(&ops::index(start, &[Index::Int(i as i64)])?, Dtype::Int64)?;
+        let first = ops::clip(&first, 0, (room - length) as i64)?;
+        found.push((at, ops::add(ops::arange(0, length as i64, 1, Dtype::Int64)?, &first)?));
     }
-    Ok(indices)
+    Ok(found)
 }
 
-/// The order of `axes` in which the index arrays' axes come out.
-fn in_order(a: &Array, axes: &[i64]) -> Vec<usize> {
-    let ndim = a.ndim() as i64;
-    let mut order: Vec<usize> = axes.iter().map(|&x| (if x < 0 { x + ndim } else { x }) as usize).collect();
-    order.dedup();
-    order
-}
-
-fn sliced(a: &Array, start: &Array, axes: &[i64], size: &[usize]) -> pellucid::Result<Array> {
-    if size.len() != a.ndim() {
-        let message = format!("needs a size for each of the {} axes, but got {}", a.ndim(), size.len());
-        return Err(argument("slice", message));
-    }
-    let trimmed: Vec<Index> = (0..a.ndim())
-        .map(|x| {
-            let moves = in_order(a, axes).contains(&x);
-            Index::step(None, if moves { None } else { Some(size[x] as i64) }, 1)
-        })
-        .collect();
-    let part = ops::index(a, &trimmed)?;
-    one_by_one("slice", &part, start, axes, &|axis| size[axis])
-}
-
-/// Each axis on its own keeps the axes where they are.
-fn one_by_one(
+/// A part of fixed size that begins where `start` says along some axes, and at the front of the others.
+fn part(
     function: &'static str,
     a: &Array,
     start: &Array,
     axes: &[i64],
-    size: &dyn Fn(usize) -> usize,
+    size: &[usize],
 ) -> pellucid::Result<Array> {
-    let mut part = a.clone();
-    for (axis, index) in places(function, a, start, axes, size)?.into_iter().enumerate() {
-        if let Index::Array(at) = index {
-            part = ops::take(&part, &ops::reshape(&at, [-1])?, axis as i64)?;
-        }
+    let moving = positions(function, a, start, axes, size)?;
+    let front = |axis: usize| match moving.iter().any(|&(at, _)| at == axis) {
+        true => Index::step(None, None, 1),
+        false => Index::step(None, size[axis] as i64, 1),
+    };
+    let mut part = ops::index(a, &(0..a.ndim()).map(front).collect::<Vec<_>>())?;
+    for (axis, at) in moving {
+        part = ops::take(&part, &at, axis as i64)?;
     }
     Ok(part)
 }
 
 fn updated(a: &Array, update: &Array, start: &Array, axes: &[i64]) -> pellucid::Result<Array> {
-    if update.ndim() != a.ndim() {
-        let message = format!("the update of shape {} needs {} axes", update.shape_ref(), a.ndim());
-        return Err(argument("slice_update", message));
-    }
-    // The rectangle's places as numbers of the flat array.
-    let numbers = ops::reshape(&ops::arange(0, a.size() as i64, 1, pellucid::Dtype::Int64)?, sizes(a))?;
-    let sides: Vec<Index> = update.shape().iter().map(|&n| Index::step(None, n as i64, 1)).collect();
-    let fixed: Vec<Index> = (0..a.ndim())
-        .map(|x| if in_order(a, axes).contains(&x) { Index::step(None, None, 1) } else { sides[x].clone() })
-        .collect();
-    let numbers = ops::index(&numbers, &fixed)?;
-    let numbers = one_by_one("slice_update", &numbers, start, axes, &|axis| update.shape()[axis])?;
-    let flat = ops::reshape(a, [-1])?;
-    let (at, new) = (ops::reshape(&numbers, [-1])?, ops::reshape(update, [-1])?);
-    ops::reshape(&ops::slice_update(&flat, &new, &[Index::Array(at)])?, sizes(a))
+    // The places of the part as numbers of the flat array.
+    let numbers = ops::reshape(&ops::arange(0, a.size() as i64, 1, Dtype::Int64)?, sizes(a))?;
+    let at = ops::reshape(&part("slice_update", &numbers, start, axes, update.shape())?, [-1])?;
+    let (old, new) = (ops::reshape(a, [-1])?, ops::reshape(update, [-1])?);
+    ops::reshape(&ops::slice_update(&old, &new, &[Index::Array(at)])?, sizes(a))
 }
 
 fn sizes(a: &Array) -> Vec<i64> {
@@ -165,7 +136,7 @@ crate::ops::functions! {
         [a: Arr, start_indices: Arr, axes: IntList, slice_size: SizeList]
         "(a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], *, stream: StreamOrDevice = None)" "array"
         "A part of fixed size that starts where an array says."
-        => sliced(&a, &start_indices, &axes.0, &slice_size.0);
+        => part("slice", &a, &start_indices, &axes.0, &slice_size.0);
     slice_update(a, update, start_indices, axes, *, stream = None)
         [a: Arr, update: Arr, start_indices: Arr, axes: IntList]
         "(a: array, update: array, start_indices: array, axes: Sequence[int], *, stream: StreamOrDevice = None)" "array"
