@@ -27,7 +27,8 @@ pub use device::{
 pub use error::{Error, Result};
 pub use eval::{AsArray, async_eval, depends, eval, export_to_dot, fusion, set_fusion};
 pub use stream::{
-    Stream, default_stream, new_stream, set_default_stream, streams, synchronize, with_device, with_stream,
+    Stream, default_stream, new_stream, replace_scope, set_default_stream, streams, synchronize, with_device,
+    with_stream,
 };
 
 /// The examples of the README, kept true.

@@ -239,6 +239,22 @@ pub fn with_stream<R>(stream: Stream, f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Puts operations of this thread on `scope` from now on, or back on the default stream, and returns what was before.
+/// For language bindings whose scopes begin and end in different calls; everywhere else [`with_stream`] is safer.
+///
+/// ```
+/// use pellucid::{Device, default_device, new_stream, replace_scope};
+/// # fn main() -> pellucid::Result<()> {
+/// let before = replace_scope(Some(new_stream(Device::cpu())?));
+/// assert_eq!(default_device(), Device::cpu());
+/// replace_scope(before);
+/// # Ok(())
+/// # }
+/// ```
+pub fn replace_scope(scope: Option<Stream>) -> Option<Stream> {
+    SCOPE.replace(scope)
+}
+
 /// Runs `f` with operations of this thread put on the default stream of `device`.
 ///
 /// # Errors

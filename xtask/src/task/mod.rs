@@ -5,6 +5,7 @@ pub mod bench_capture;
 pub mod check_targets;
 pub mod file_length;
 pub mod file_tests;
+pub mod python_tests;
 pub mod setup;
 pub mod test;
 pub mod viewer;

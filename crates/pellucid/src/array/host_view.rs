@@ -36,6 +36,23 @@ impl HostView {
         Ok(HostView { value, shape, dtype: array.dtype(), strides, walk })
     }
 
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    pub fn strides(&self) -> &Strides {
+        &self.strides
+    }
+
+    /// Address of the first element.
+    pub fn ptr(&self) -> *const u8 {
+        self.value.ptr(self.dtype).cast_const()
+    }
+
     pub fn bytes(&self) -> usize {
         self.shape.elements() * self.dtype.size()
     }

@@ -4,6 +4,7 @@ mod construct;
 mod dtype;
 mod element;
 mod host;
+mod host_memory;
 mod host_view;
 mod node;
 mod operators;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;
+pub use host_memory::HostMemory;
 pub(crate) use host_view::HostView;
 pub(crate) use node::{Inputs, Node, State, Work};
 pub use print::{PrintOptions, print_options, set_print_options};
@@ -204,6 +206,22 @@ impl Array {
         let mut state = self.0.state.lock();
         state.settle();
         matches!(*state, State::Ready(_))
+    }
+
+    /// The number and the bytes of the buffer that holds the elements; `None` if they have not been computed.
+    ///
+    /// ```
+    /// use pellucid::Array;
+    /// let a = Array::from([1.0f32, 2.0]);
+    /// assert_eq!(a.buffer_size().map(|(_, bytes)| bytes >= 8), Some(true));
+    /// ```
+    pub fn buffer_size(&self) -> Option<(u64, u64)> {
+        let mut state = self.0.state.lock();
+        state.settle();
+        match &*state {
+            State::Ready(value) => Some((value.buffer().id(), value.buffer().bytes() as u64)),
+            _ => None,
+        }
     }
 
     /// True if nothing has been done for it yet.

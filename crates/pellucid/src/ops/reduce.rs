@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::elementwise::{abs, add, divide, exp, multiply, not_equal, sqrt, square, subtract};
+use super::elementwise::{abs, add, divide, exp, isnan, multiply, not_equal, sqrt, square, subtract, where_};
 use super::shape::permuted;
 use super::sort::sort;
 use super::{apply, cast, flat, shaped, slice_axis};
@@ -125,7 +125,7 @@ pub fn std(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Res
     sqrt(&var(a, axes, keepdims, ddof)?)
 }
 
-/// The middle element in order, or the mean of the two middle ones; integers give `float32`.
+/// The middle element in order, or the mean of the two middle ones; NaN wins, and integers give `float32`.
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice, [`Error::Shape`] if there are
@@ -155,7 +155,9 @@ pub fn median(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<Array>
     } else {
         multiply(add(slice_axis(&sorted, last, n / 2 - 1, 1, 1)?, upper)?, 0.5)?
     };
-    shaped(&middle, result)
+    // NaN is sorted to the end.
+    let worst = slice_axis(&sorted, last, n - 1, 1, 1)?;
+    shaped(&where_(&isnan(&worst)?, &worst, &middle)?, result)
 }
 
 #[track_caller]

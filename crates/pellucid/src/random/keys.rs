@@ -36,14 +36,59 @@ pub fn seed(seed: u64) {
     STATE.set(Some(words(seed)));
 }
 
+/// The key that this thread's sequence goes on from.
+///
+/// ```
+/// use pellucid::random;
+/// # fn main() -> pellucid::Result<()> {
+/// random::seed(7);
+/// let state = random::state()?;
+/// let first = random::uniform(0, 1, 3, pellucid::Dtype::Float32, None)?.to_vec::<f32>()?;
+/// random::set_state(&state)?;
+/// assert_eq!(random::uniform(0, 1, 3, pellucid::Dtype::Float32, None)?.to_vec::<f32>()?, first);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`Error::Memory`] if there is no memory for it.
+#[track_caller]
+pub fn state() -> Result<Array> {
+    let state = STATE.get().unwrap_or_else(fresh);
+    STATE.set(Some(state));
+    from_words(state)
+}
+
+/// Lets this thread's sequence go on from a key.
+///
+/// # Errors
+/// [`Error::Argument`] if the key is not two words of `uint32`; what made its evaluation impossible.
+pub fn set_state(key: &Array) -> Result<()> {
+    check_key("set_state", key)?;
+    let words = key.to_vec::<u32>()?;
+    STATE.set(Some([words[0], words[1]]));
+    Ok(())
+}
+
+/// A seed of the operating system's, by way of the hasher.
+fn fresh() -> [u32; 2] {
+    words(std::hash::RandomState::new().build_hasher().finish())
+}
+
+fn check_key(function: &'static str, key: &Array) -> Result<()> {
+    if key.shape() == [2] && key.dtype() == Dtype::Uint32 {
+        return Ok(());
+    }
+    let message = format!("a key is uint32 of shape [2], not {} of shape {}", key.dtype(), key.shape_ref());
+    Err(Error::argument(function, message))
+}
+
 /// The given key, or the next of this thread's sequence.
 #[track_caller]
 pub(super) fn key_or_next(key: Option<&Array>) -> Result<Array> {
     if let Some(key) = key {
         return Ok(key.clone());
     }
-    // The hasher is seeded by the operating system.
-    let fresh = || words(std::hash::RandomState::new().build_hasher().finish());
     let state = STATE.get().unwrap_or_else(fresh);
     // As `split` in two: the first key is kept, the second one used.
     let (keep, used) = threefry(state, [0, 1], [2, 3]);
@@ -57,12 +102,8 @@ pub(super) fn key_or_next(key: Option<&Array>) -> Result<Array> {
 /// [`Error::Argument`] if the width is another, or the key is not two words of `uint32`.
 #[track_caller]
 pub fn bits(shape: impl Into<Shape>, width: u8, key: Option<&Array>) -> Result<Array> {
-    if let Some(key) = key
-        && (key.shape() != [2] || key.dtype() != Dtype::Uint32)
-    {
-        let message =
-            format!("a key is uint32 of shape [2], not {} of shape {}", key.dtype(), key.shape_ref());
-        return Err(Error::argument("bits", message));
+    if let Some(key) = key {
+        check_key("bits", key)?;
     }
     if !matches!(width, 1 | 2 | 4) {
         return Err(Error::argument("bits", format!("width must be 1, 2 or 4 bytes, not {width}")));

@@ -21,4 +21,4 @@ mod keys;
 mod tests;
 
 pub use distributions::*;
-pub use keys::{bits, key, seed, split};
+pub use keys::{bits, key, seed, set_state, split, state};

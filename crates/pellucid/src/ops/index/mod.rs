@@ -9,9 +9,11 @@ use super::operand::Operand;
 use crate::array::{Array, Dtype};
 use crate::error::Result;
 
+mod accumulate;
 mod select;
 mod take;
 
+pub use accumulate::{Accumulate, slice_accumulate};
 pub use select::{index, slice_update};
 pub use take::{put_along_axis, take, take_along_axis};
 

@@ -246,7 +246,7 @@ pub fn slice_update<'u>(a: &Array, update: impl Into<Operand<'u>>, indices: &[In
 }
 
 #[track_caller]
-fn fitted(update: &Array, part: Shape) -> Result<Array> {
+pub(super) fn fitted(update: &Array, part: Shape) -> Result<Array> {
     // Leading axes of size one are as good as none, as in an assignment.
     let extra = update.ndim().saturating_sub(part.len());
     let fits = update.shape()[..extra].iter().all(|&d| d == 1);

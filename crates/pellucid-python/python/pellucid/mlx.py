@@ -1,0 +1,125 @@
+"""Runs programs written for MLX on Pellucid.
+
+``import pellucid.mlx``, before anything of MLX, makes ``import mlx.core as mx`` resolve to :mod:`pellucid.core`. The
+pure-Python packages of an installed MLX (``mlx.nn``, ``mlx.optimizers``, ``mlx.utils``) then run on Pellucid as far as
+the operations exist; MLX's own library is not loaded. Without an installed MLX there is only ``mlx.core``.
+
+From the command line, for programs that are not to be changed::
+
+    python -m pellucid.mlx script.py arguments…
+    python -m pellucid.mlx -m module arguments…
+    python -m pellucid.mlx -c "import mlx.core as mx; print(mx.arange(3))"
+
+A name that Pellucid does not have raises an ``AttributeError`` that says so.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+# MLX's modules of native code: all of them are answered here, whether or not Pellucid has something for them.
+_NATIVE = ("core", "core.cuda", "core.distributed", "core.fast", "core.fft", "core.linalg", "core.metal", "core.random")
+
+
+class _Stand(ModuleType):
+    """A module of MLX's, with the names that Pellucid has for it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"{self.__name__}.{name} is not implemented in Pellucid")
+
+    def __repr__(self) -> str:
+        return f"<module {self.__name__!r} of Pellucid>"
+
+
+class _Loader(importlib.abc.Loader):
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        # An empty namespace where no MLX is installed is an ordinary module.
+        return ModuleType(spec.name) if spec.name == "mlx" else _Stand(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ == "mlx":
+            return
+        from pellucid import _compositions, core
+
+        name = module.__name__.removeprefix("mlx.core").removeprefix(".")
+        ours = getattr(core, name, None) if name else core
+        names = dict(_compositions.names(name))
+        names.update({k: v for k, v in vars(ours or object).items() if ours is not None and _is_public(k)})
+        if not name:
+            for submodule in _NATIVE[1:]:
+                names.pop(submodule.removeprefix("core."), None)
+        vars(module).update(names)
+        module.__doc__ = getattr(ours, "__doc__", None)
+        if not name:
+            _import_submodules()
+
+
+def _is_public(name: str) -> bool:
+    return not (name.startswith("__") and name.endswith("__")) or name == "__version__"
+
+
+def _import_submodules() -> None:
+    """`mx.random` works after `import mlx.core` alone."""
+    for name in _NATIVE[1:]:
+        importlib.import_module(f"mlx.{name}")
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname == "mlx" and importlib.machinery.PathFinder.find_spec("mlx") is None:
+            return importlib.machinery.ModuleSpec("mlx", _Loader(), is_package=True)
+        if fullname.startswith("mlx.") and fullname.removeprefix("mlx.") in _NATIVE:
+            return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=fullname == "mlx.core")
+        return None
+
+
+def install() -> None:
+    """Makes ``import mlx.core`` resolve to Pellucid. Importing this module does it; calling it again does nothing."""
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    loaded = sys.modules.get("mlx.core")
+    if loaded is not None and not isinstance(loaded, _Stand):
+        raise ImportError("mlx.core of MLX is loaded already; `import pellucid.mlx` must come before it")
+    sys.meta_path.insert(0, _Finder())
+
+
+def main(arguments: list[str]) -> None:
+    """Runs a script, a module or a text as Python would, with MLX's place taken."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__, file=sys.stdout if arguments else sys.stderr)
+        raise SystemExit(0 if arguments else 2)
+    what, *rest = arguments
+    if what in ("-m", "-c") and not rest:
+        raise SystemExit(f"error: {what} needs something to run")
+    if what == "-m":
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    elif what == "-c":
+        sys.argv = ["-c", *rest[1:]]
+        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
+    else:
+        if not os.path.exists(what):
+            raise SystemExit(f"error: there is no file {what!r}")
+        sys.argv = arguments
+        sys.path[0] = os.path.dirname(os.path.abspath(what))
+        runpy.run_path(what, run_name="__main__")
+
+
+if __name__ == "__main__":
+    # Run as a program this file is called `__main__`; the one that is imported as `pellucid.mlx` does the work.
+    from pellucid.mlx import main as run
+
+    run(sys.argv[1:])
+else:
+    install()

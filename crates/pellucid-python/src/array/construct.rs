@@ -1,0 +1,246 @@
+//! Arrays from Python's numbers, lists and foreign memory.
+
+use half::{bf16, f16};
+use num_complex::Complex32;
+use pellucid::op::Scalar;
+use pellucid::{Array, Dtype, ops};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use super::{PyArray, dlpack, foreign};
+use crate::args::{Input, number};
+use crate::call::build;
+use crate::dtype::PyDtype;
+use crate::error::OrRaise;
+use crate::type_name;
+
+/// Lists nested deeper than this are not arrays.
+const MOST_AXES: usize = 64;
+
+/// An array of whatever `array()` takes.
+pub fn array(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -> PyResult<PyArray> {
+    let made = if is_list(value) { from_list(py, value, dtype)? } else { from_object(py, value, dtype)? };
+    match dtype {
+        Some(dtype) if made.dtype() != dtype => build(py, None, || ops::astype(&made, dtype)),
+        _ => Ok(PyArray::new(made)),
+    }
+}
+
+fn is_list(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()
+}
+
+fn from_object(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -> PyResult<Array> {
+    // Foreign memory keeps 64 bits only if that is asked for.
+    if dtype == Some(Dtype::Float64)
+        && let Some(array) = foreign::array(value, true)?
+    {
+        return Ok(array);
+    }
+    match Input::read(value)? {
+        Some(Input::Array(a) | Input::Foreign(a)) => Ok(a),
+        Some(Input::Number(v)) => from_numbers(py, &[v], vec![], dtype.unwrap_or(v.dtype())),
+        None => Err(PyValueError::new_err(format!("an array cannot be made of {}", type_name(value)))),
+    }
+}
+
+/// Memory of another library, by the buffer protocol, DLPack or `__array__`; `None` if it offers none of them.
+pub fn from_foreign(value: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
+    if let Some(array) = foreign::array(value, false)? {
+        return Ok(Some(array));
+    }
+    if value.hasattr("__dlpack__")? {
+        return dlpack::import(value).map(Some);
+    }
+    if value.hasattr("__array__")? {
+        return foreign::array(&value.call_method0("__array__")?, false);
+    }
+    Ok(None)
+}
+
+/// What a nested list holds: the sizes of its axes and its numbers in order.
+#[derive(Default)]
+struct Contents {
+    shape: Vec<usize>,
+    numbers: Vec<Scalar>,
+    /// An array stands among them, so that the list is put together from arrays.
+    has_arrays: bool,
+}
+
+impl Contents {
+    fn read(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        if depth > MOST_AXES {
+            return Err(PyValueError::new_err(format!("an array has {MOST_AXES} axes at most")));
+        }
+        if !is_list(value) {
+            return self.leaf(value, depth);
+        }
+        let length = value.len()?;
+        match self.shape.get(depth) {
+            // Deeper than the first number stood.
+            None if !self.numbers.is_empty() => return Err(uneven()),
+            None => self.shape.push(length),
+            Some(&expected) if expected != length => return Err(uneven()),
+            Some(_) => {}
+        }
+        for item in value.try_iter()? {
+            self.read(&item?, depth + 1)?;
+            if self.has_arrays {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        if let Some(number) = number(value)? {
+            if depth != self.shape.len() {
+                return Err(uneven());
+            }
+            self.numbers.push(number);
+            return Ok(());
+        }
+        if value.is_instance_of::<PyArray>() || value.hasattr("__mlx_array__")? {
+            self.has_arrays = true;
+            return Ok(());
+        }
+        Err(PyValueError::new_err(format!(
+            "an array cannot be made of a list with {} in it",
+            type_name(value)
+        )))
+    }
+}
+
+fn uneven() -> PyErr {
+    PyValueError::new_err("the lists have different lengths; an array needs the same everywhere")
+}
+
+fn from_list(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -> PyResult<Array> {
+    let mut contents = Contents::default();
+    contents.read(value, 0)?;
+    if contents.has_arrays {
+        let mut parts = Vec::with_capacity(value.len()?);
+        for item in value.try_iter()? {
+            parts.push(array(py, &item?, dtype)?.array());
+        }
+        let refs: Vec<&Array> = parts.iter().collect();
+        return build(py, None, || ops::stack(&refs, 0)).map(|stacked: PyArray| stacked.array());
+    }
+    let dtype = dtype.unwrap_or_else(|| common(&contents.numbers));
+    from_numbers(py, &contents.numbers, contents.shape, dtype)
+}
+
+/// The type a list of numbers has: the widest kind in it, `float32` if it is empty.
+fn common(numbers: &[Scalar]) -> Dtype {
+    if numbers.is_empty() {
+        return Dtype::Float32;
+    }
+    let wider = |dtype: Dtype, number: &Scalar| match (dtype, number.dtype()) {
+        // Integers beyond 32 bits beside real numbers are real numbers.
+        (a, b) if a.is_inexact() || b.is_inexact() => a.promote(b),
+        (Dtype::Uint64, _) | (_, Dtype::Uint64) => Dtype::Uint64,
+        (a, b) => a.promote(b),
+    };
+    numbers.iter().fold(Dtype::Bool, wider)
+}
+
+fn from_numbers(py: Python<'_>, numbers: &[Scalar], shape: Vec<usize>, dtype: Dtype) -> PyResult<Array> {
+    let mut bytes = Vec::with_capacity(numbers.len() * dtype.size());
+    for &number in numbers {
+        check_size(number, dtype)?;
+        store(number, dtype, &mut bytes);
+    }
+    build(py, None, || Array::from_raw(&bytes, shape, dtype)).map(|made: PyArray| made.array())
+}
+
+/// Integers wrap in small types, as in MLX, but those of more than 32 bits do not become small ones in silence.
+fn check_size(number: Scalar, dtype: Dtype) -> PyResult<()> {
+    let wide = match number {
+        Scalar::Int(v) => v < i64::from(i32::MIN) || v > i64::from(u32::MAX),
+        Scalar::Uint(v) => v > u64::from(u32::MAX),
+        _ => false,
+    };
+    if wide && !dtype.is_inexact() && dtype.size() < 8 {
+        let message = format!("the number {} does not fit {dtype}", number.to_i64());
+        return Err(PyOverflowError::new_err(message));
+    }
+    Ok(())
+}
+
+/// A number as it lies in memory. As a cast in C: integers wrap, real numbers lose their fraction.
+fn store(number: Scalar, dtype: Dtype, out: &mut Vec<u8>) {
+    let whole = match number {
+        Scalar::Bool(v) => i128::from(v),
+        Scalar::Int(v) => i128::from(v),
+        Scalar::Uint(v) => i128::from(v),
+        Scalar::Float(v) | Scalar::Complex(v, _) => v as i128,
+    };
+    let real = number.to_f64();
+    match dtype {
+        Dtype::Bool => {
+            let set = match number {
+                Scalar::Complex(re, im) => re != 0.0 || im != 0.0,
+                _ => real != 0.0,
+            };
+            out.push(u8::from(set));
+        }
+        Dtype::Uint8 => out.extend((whole as u8).to_ne_bytes()),
+        Dtype::Uint16 => out.extend((whole as u16).to_ne_bytes()),
+        Dtype::Uint32 => out.extend((whole as u32).to_ne_bytes()),
+        Dtype::Uint64 => out.extend((whole as u64).to_ne_bytes()),
+        Dtype::Int8 => out.extend((whole as i8).to_ne_bytes()),
+        Dtype::Int16 => out.extend((whole as i16).to_ne_bytes()),
+        Dtype::Int32 => out.extend((whole as i32).to_ne_bytes()),
+        Dtype::Int64 => out.extend((whole as i64).to_ne_bytes()),
+        Dtype::Float16 => out.extend(f16::from_f32(real as f32).to_ne_bytes()),
+        Dtype::Bfloat16 => out.extend(bf16::from_f32(real as f32).to_ne_bytes()),
+        Dtype::Float32 => out.extend((real as f32).to_ne_bytes()),
+        Dtype::Float64 => out.extend(real.to_ne_bytes()),
+        Dtype::Complex64 => {
+            let Complex32 { re, im } = number.to_complex();
+            out.extend(re.to_ne_bytes());
+            out.extend(im.to_ne_bytes());
+        }
+    }
+}
+
+/// asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, copy: bool | None = None) -> array
+///
+/// The object as an array; an array is returned as it is unless a copy or another dtype is asked for.
+#[pyfunction]
+#[pyo3(signature = (a, dtype = None, *, copy = None))]
+fn asarray<'py>(
+    a: &Bound<'py, PyAny>,
+    dtype: Option<PyDtype>,
+    copy: Option<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = a.py();
+    if let Ok(own) = a.cast::<PyArray>() {
+        let current = own.get().array().dtype();
+        let other = dtype.is_some_and(|dtype| dtype.0 != current);
+        if !other && copy != Some(true) {
+            return Ok(a.clone());
+        }
+        if other && copy == Some(false) {
+            return Err(PyValueError::new_err("[asarray] another dtype needs a copy"));
+        }
+    }
+    if a.is_none() {
+        return Err(PyTypeError::new_err("[asarray] an array cannot be made of None"));
+    }
+    Ok(Bound::new(py, array(py, a, dtype.map(|dtype| dtype.0))?)?.into_any())
+}
+
+/// _restore(data: bytes, shape: tuple[int, ...], dtype: Dtype) -> array
+///
+/// An array from its bytes, for pickle.
+#[pyfunction]
+fn _restore(data: &[u8], shape: Vec<usize>, dtype: PyDtype) -> PyResult<PyArray> {
+    Array::from_raw(data, shape, dtype.0).or_raise().map(PyArray::new)
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    crate::add_functions!(m: asarray, _restore);
+    Ok(())
+}

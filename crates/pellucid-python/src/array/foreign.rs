@@ -1,0 +1,200 @@
+//! Reading memory of other libraries through the buffer protocol.
+
+use std::ffi::CStr;
+
+use half::bf16;
+use pellucid::{Array, Dtype};
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use crate::error::OrRaise;
+
+/// Elements of other types than arrays have are narrowed to these.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Same(Dtype),
+    /// `float64`, which becomes `float32` unless asked for.
+    Double,
+    /// Two `float64`, which become `complex64`.
+    DoubleComplex,
+}
+
+impl Source {
+    pub fn size(self) -> usize {
+        match self {
+            Source::Same(dtype) => dtype.size(),
+            Source::Double => 8,
+            Source::DoubleComplex => 16,
+        }
+    }
+}
+
+/// A strided block of foreign memory. Strides are in bytes.
+pub struct Block<'a> {
+    pub start: *const u8,
+    pub shape: &'a [usize],
+    pub strides: &'a [isize],
+    pub source: Source,
+}
+
+impl Block<'_> {
+    /// The elements in row-major order, narrowed where arrays have no such type.
+    ///
+    /// # Safety
+    /// Every element of the block must be readable.
+    pub unsafe fn copy(&self) -> PyResult<Array> {
+        let (size, count) = (self.source.size(), self.shape.iter().product::<usize>());
+        let mut bytes = Vec::new();
+        let wanted = count.saturating_mul(size);
+        bytes.try_reserve_exact(wanted).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        if row_major(self.shape, self.strides, size) {
+            // SAFETY: the block is in one piece, and readable by the caller's word.
+            unsafe { bytes.extend_from_slice(std::slice::from_raw_parts(self.start, wanted)) };
+        } else {
+            let mut index = vec![0; self.shape.len()];
+            for _ in 0..count {
+                let moved: isize = index.iter().zip(self.strides).map(|(&i, &s)| i as isize * s).sum();
+                // SAFETY: an element of the block.
+                unsafe {
+                    bytes.extend_from_slice(std::slice::from_raw_parts(self.start.offset(moved), size))
+                };
+                for (i, &n) in index.iter_mut().zip(self.shape).rev() {
+                    *i += 1;
+                    if *i < n {
+                        break;
+                    }
+                    *i = 0;
+                }
+            }
+        }
+        self.narrowed(&bytes)
+    }
+
+    fn narrowed(&self, bytes: &[u8]) -> PyResult<Array> {
+        let real = |chunk: &[u8]| {
+            let mut raw = [0; 8];
+            raw.copy_from_slice(chunk);
+            (f64::from_ne_bytes(raw) as f32).to_ne_bytes()
+        };
+        let narrow = || -> Vec<u8> { bytes.chunks_exact(8).flat_map(real).collect() };
+        match self.source {
+            Source::Same(dtype) => Array::from_raw(bytes, self.shape.to_vec(), dtype),
+            Source::Double => Array::from_raw(&narrow(), self.shape.to_vec(), Dtype::Float32),
+            Source::DoubleComplex => Array::from_raw(&narrow(), self.shape.to_vec(), Dtype::Complex64),
+        }
+        .or_raise()
+    }
+}
+
+fn row_major(shape: &[usize], strides: &[isize], size: usize) -> bool {
+    let mut expected = size as isize;
+    shape.contains(&0)
+        || shape.iter().zip(strides).rev().all(|(&n, &stride)| {
+            let fits = n == 1 || stride == expected;
+            expected *= n as isize;
+            fits
+        })
+}
+
+/// A buffer held while it is read. PyO3's own does not take those without axes that leave out their shape.
+struct Held(ffi::Py_buffer);
+
+impl Held {
+    fn new(obj: &Bound<'_, PyAny>) -> Option<Held> {
+        // SAFETY: only objects that offer a buffer are asked; the table is filled by the call.
+        unsafe {
+            if ffi::PyObject_CheckBuffer(obj.as_ptr()) == 0 {
+                return None;
+            }
+            let mut table = std::mem::zeroed();
+            if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut table, ffi::PyBUF_RECORDS_RO) == -1 {
+                // An object whose elements have no buffer may offer them in another way.
+                drop(PyErr::take(obj.py()));
+                return None;
+            }
+            Some(Held(table))
+        }
+    }
+
+    fn format(&self) -> String {
+        if self.0.format.is_null() {
+            return "B".to_owned();
+        }
+        // SAFETY: a text that lives as long as the buffer.
+        unsafe { CStr::from_ptr(self.0.format) }.to_string_lossy().into_owned()
+    }
+
+    fn list(&self, pointer: *mut ffi::Py_ssize_t) -> &[ffi::Py_ssize_t] {
+        let axes = if pointer.is_null() { 0 } else { self.0.ndim as usize };
+        // SAFETY: the lists of a buffer have one entry per axis.
+        if axes == 0 { &[] } else { unsafe { std::slice::from_raw_parts(pointer, axes) } }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: filled by the interpreter, and released once.
+        unsafe { ffi::PyBuffer_Release(&mut self.0) };
+    }
+}
+
+/// The array of an object with a buffer; `None` if it has none. `wide` keeps `float64`.
+pub fn array(obj: &Bound<'_, PyAny>, wide: bool) -> PyResult<Option<Array>> {
+    let Some(buffer) = Held::new(obj) else { return half_floats(obj) };
+    let (format, size) = (buffer.format(), buffer.0.itemsize as usize);
+    let Some(source) = source_of(&format, size) else {
+        return Err(PyValueError::new_err(format!(
+            "elements of format {format:?} and {size} bytes have no dtype"
+        )));
+    };
+    let source = if wide && source == Source::Double { Source::Same(Dtype::Float64) } else { source };
+    let shape: Vec<usize> = buffer.list(buffer.0.shape).iter().map(|&n| n as usize).collect();
+    let strides = buffer.list(buffer.0.strides);
+    let block = Block { start: buffer.0.buf.cast_const().cast(), shape: &shape, strides, source };
+    // SAFETY: the buffer describes readable memory, which is held while it is copied.
+    unsafe { block.copy() }.map(Some)
+}
+
+/// NumPy's arrays of `bfloat16` have no buffer: their bytes are read as integers.
+fn half_floats(obj: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
+    let is_bfloat16 = || -> PyResult<bool> {
+        let name: String = obj.getattr("dtype")?.getattr("name")?.extract()?;
+        Ok(name == "bfloat16" && obj.hasattr("__array_interface__")?)
+    };
+    if !is_bfloat16().unwrap_or(false) {
+        return Ok(None);
+    }
+    let words = obj.call_method1("view", ("uint16",))?;
+    match array(&words, false)? {
+        Some(words) => pellucid::ops::view(&words, Dtype::Bfloat16).or_raise().map(Some),
+        None => Ok(None),
+    }
+}
+
+/// What a buffer's format and size say of its elements.
+fn source_of(format: &str, size: usize) -> Option<Source> {
+    if format == "bfloat16" && size == size_of::<bf16>() {
+        return Some(Source::Same(Dtype::Bfloat16));
+    }
+    let own = if cfg!(target_endian = "little") { '<' } else { '>' };
+    let code = format.trim_start_matches(['@', '=', own]);
+    let dtype = match (code, size) {
+        ("?", 1) => Dtype::Bool,
+        ("B" | "c", 1) => Dtype::Uint8,
+        ("b", 1) => Dtype::Int8,
+        ("H", 2) => Dtype::Uint16,
+        ("h", 2) => Dtype::Int16,
+        ("I" | "L", 4) => Dtype::Uint32,
+        ("i" | "l", 4) => Dtype::Int32,
+        ("L" | "Q" | "N", 8) => Dtype::Uint64,
+        ("l" | "q" | "n", 8) => Dtype::Int64,
+        ("e", 2) => Dtype::Float16,
+        ("f", 4) => Dtype::Float32,
+        ("d", 8) => return Some(Source::Double),
+        ("Zf", 8) => Dtype::Complex64,
+        ("Zd", 16) => return Some(Source::DoubleComplex),
+        _ => return None,
+    };
+    Some(Source::Same(dtype))
+}

@@ -1,0 +1,113 @@
+//! How a Python call becomes an operation: on the stream it names, from the line it stands on.
+
+use pellucid::{Array, with_call_site, with_stream};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::array::PyArray;
+use crate::device::StreamArg;
+use crate::error::OrRaise;
+use crate::site;
+
+/// Builds operations on the given stream, attributed to the calling line of Python.
+pub fn build<T>(
+    py: Python<'_>,
+    stream: Option<StreamArg>,
+    f: impl FnOnce() -> pellucid::Result<T>,
+) -> PyResult<T::Python>
+where
+    T: ToPython,
+{
+    let stream = stream.map(StreamArg::resolve).transpose().or_raise()?;
+    let on_stream = || match stream {
+        Some(stream) => with_stream(stream, f),
+        None => f(),
+    };
+    let result = match site::here(py) {
+        Some(site) => with_call_site(site, on_stream),
+        None => on_stream(),
+    };
+    Ok(result.or_raise()?.to_python())
+}
+
+/// What operations return, as Python sees it.
+pub trait ToPython {
+    type Python;
+    fn to_python(self) -> Self::Python;
+}
+
+impl ToPython for Array {
+    type Python = PyArray;
+    fn to_python(self) -> PyArray {
+        PyArray::new(self)
+    }
+}
+
+impl ToPython for () {
+    type Python = ();
+    fn to_python(self) {}
+}
+
+impl ToPython for (Array, Array) {
+    type Python = (PyArray, PyArray);
+    fn to_python(self) -> (PyArray, PyArray) {
+        (self.0.to_python(), self.1.to_python())
+    }
+}
+
+impl ToPython for Vec<Array> {
+    type Python = Vec<PyArray>;
+    fn to_python(self) -> Vec<PyArray> {
+        self.into_iter().map(PyArray::new).collect()
+    }
+}
+
+/// Several arrays as a tuple.
+pub struct Tuple(pub Vec<Array>);
+
+impl ToPython for Tuple {
+    type Python = PyTupleOf;
+    fn to_python(self) -> PyTupleOf {
+        PyTupleOf(self.0.to_python())
+    }
+}
+
+pub struct PyTupleOf(Vec<PyArray>);
+
+impl<'py> IntoPyObject<'py> for PyTupleOf {
+    type Target = PyTuple;
+    type Output = Bound<'py, PyTuple>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0)
+    }
+}
+
+/// One array as itself, several as a list.
+pub struct Few(pub Vec<Array>);
+
+impl ToPython for Few {
+    type Python = PyFew;
+    fn to_python(self) -> PyFew {
+        PyFew(self.0.to_python())
+    }
+}
+
+pub struct PyFew(Vec<PyArray>);
+
+impl<'py> IntoPyObject<'py> for PyFew {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.0.pop() {
+            Some(only) if self.0.is_empty() => Ok(Bound::new(py, only)?.into_any()),
+            last => {
+                self.0.extend(last);
+                self.0.into_pyobject(py)
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Arrays in files: paths, and files that are already open.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use pellucid::io::{self, Loaded};
+use pellucid::{Array, with_call_site, with_stream};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+
+use crate::args::Arr;
+use crate::array::PyArray;
+use crate::device::StreamArg;
+use crate::error::OrRaise;
+use crate::site;
+
+/// Where to write to or read from.
+enum Place<'py> {
+    Path(PathBuf),
+    /// An open file, in binary mode.
+    File(Bound<'py, PyAny>),
+}
+
+impl<'py> Place<'py> {
+    fn read(function: &str, method: &str, file: &Bound<'py, PyAny>) -> PyResult<Place<'py>> {
+        if file.is_instance_of::<PyString>() || file.hasattr("__fspath__")? {
+            return Ok(Place::Path(file.extract()?));
+        }
+        if file.hasattr(method)? {
+            return Ok(Place::File(file.clone()));
+        }
+        Err(PyValueError::new_err(format!(
+            "[{function}] takes a path, or a file opened in binary mode, not {}",
+            crate::type_name(file)
+        )))
+    }
+
+    /// Writes with `save`, which is given a path: for an open file that of a temporary one.
+    fn write(
+        self,
+        py: Python<'py>,
+        name: &str,
+        save: impl FnOnce(&Path) -> pellucid::Result<PathBuf> + Send,
+    ) -> PyResult<()> {
+        match self {
+            Place::Path(path) => py.detach(|| save(&path)).or_raise().map(drop),
+            Place::File(file) => {
+                let folder = tempfile::tempdir()?;
+                let path = folder.path().join(name);
+                let written = py.detach(|| save(&path)).or_raise()?;
+                let bytes = std::fs::read(written)?;
+                file.call_method1("write", (PyBytes::new(py, &bytes),)).map(drop)
+            }
+        }
+    }
+}
+
+/// save(file: file | str | pathlib.Path, arr: array) -> None
+///
+/// Saves an array as .npy, which is added to the path if it is missing.
+#[pyfunction]
+fn save(py: Python<'_>, file: &Bound<'_, PyAny>, arr: Arr) -> PyResult<()> {
+    Place::read("save", "write", file)?.write(py, "array.npy", |path| io::save(path, &arr.0))
+}
+
+/// The arrays of `savez`: those without a name are arr_0, arr_1, ….
+fn named(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<BTreeMap<String, Array>> {
+    let mut arrays = BTreeMap::new();
+    for (name, value) in kwargs.into_iter().flatten() {
+        arrays.insert(name.extract::<String>()?, value.extract::<Arr>()?.0);
+    }
+    for (i, value) in args.iter().enumerate() {
+        let name = format!("arr_{i}");
+        if arrays.insert(name.clone(), value.extract::<Arr>()?.0).is_some() {
+            return Err(PyValueError::new_err(format!("[savez] the name {name} is given twice")));
+        }
+    }
+    Ok(arrays)
+}
+
+/// savez(file: file | str | pathlib.Path, *args, **kwargs) -> None
+///
+/// Saves several arrays as .npz; keywords name them.
+#[pyfunction]
+#[pyo3(signature = (file, *args, **kwargs))]
+fn savez(
+    py: Python<'_>,
+    file: &Bound<'_, PyAny>,
+    args: &Bound<'_, PyTuple>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    let arrays = named(args, kwargs)?;
+    Place::read("savez", "write", file)?.write(py, "arrays.npz", |path| io::save_npz(path, &arrays, false))
+}
+
+/// savez_compressed(file: file | str | pathlib.Path, *args, **kwargs) -> None
+///
+/// Saves several arrays as compressed .npz; keywords name them.
+#[pyfunction]
+#[pyo3(signature = (file, *args, **kwargs))]
+fn savez_compressed(
+    py: Python<'_>,
+    file: &Bound<'_, PyAny>,
+    args: &Bound<'_, PyTuple>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    let arrays = named(args, kwargs)?;
+    Place::read("savez_compressed", "write", file)?
+        .write(py, "arrays.npz", |path| io::save_npz(path, &arrays, true))
+}
+
+/// save_safetensors(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, str] | None = None) -> None
+///
+/// Saves arrays by name as .safetensors, with notes beside them.
+#[pyfunction]
+#[pyo3(signature = (file, arrays, metadata = None))]
+fn save_safetensors(
+    py: Python<'_>,
+    file: &Bound<'_, PyAny>,
+    arrays: &Bound<'_, PyDict>,
+    metadata: Option<BTreeMap<String, String>>,
+) -> PyResult<()> {
+    let mut by_name = BTreeMap::new();
+    for (name, value) in arrays {
+        by_name.insert(name.extract::<String>()?, value.extract::<Arr>()?.0);
+    }
+    let metadata = metadata.unwrap_or_default();
+    Place::read("save_safetensors", "write", file)?
+        .write(py, "arrays.safetensors", |path| io::save_safetensors(path, &by_name, &metadata))
+}
+
+/// The format: as told, or as the path ends. Files that are open are known by their first bytes.
+fn check_format(path: Option<&Path>, format: Option<&str>) -> PyResult<()> {
+    let ending = path.and_then(|path| path.extension()).map(|ending| ending.to_string_lossy().into_owned());
+    match format.map(str::to_owned).or(ending).as_deref() {
+        Some("npy" | "npz" | "safetensors") => Ok(()),
+        None if path.is_none() => Ok(()),
+        other => Err(PyValueError::new_err(format!(
+            "[load] the format must be npy, npz or safetensors, not {:?}",
+            other.unwrap_or("")
+        ))),
+    }
+}
+
+/// load(file: file | str | pathlib.Path, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, str]]
+///
+/// Loads a .npy, .npz or .safetensors file.
+#[pyfunction]
+#[pyo3(signature = (file, /, format = None, return_metadata = false, *, stream = None))]
+fn load<'py>(
+    py: Python<'py>,
+    file: &Bound<'py, PyAny>,
+    format: Option<&str>,
+    return_metadata: bool,
+    stream: Option<StreamArg>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (site, stream) = (site::here(py), stream.map(StreamArg::resolve).transpose().or_raise()?);
+    let read = |path: &Path| {
+        let read = || match stream {
+            Some(stream) => with_stream(stream, || io::load(path)),
+            None => io::load(path),
+        };
+        match site {
+            Some(site) => with_call_site(site, read),
+            None => read(),
+        }
+    };
+    let loaded = match Place::read("load", "read", file)? {
+        Place::Path(path) => {
+            check_format(Some(&path), format)?;
+            py.detach(|| read(&path)).or_raise()?
+        }
+        Place::File(file) => {
+            check_format(None, format)?;
+            let bytes: Vec<u8> = file
+                .call_method0("read")?
+                .extract()
+                .map_err(|_| PyValueError::new_err("[load] the file must be opened in binary mode"))?;
+            let mut copy = tempfile::NamedTempFile::new()?;
+            copy.write_all(&bytes)?;
+            copy.flush()?;
+            py.detach(|| read(copy.path())).or_raise()?
+        }
+    };
+    match loaded {
+        Loaded::Array(_) if return_metadata => {
+            Err(PyValueError::new_err("[load] only .safetensors files have metadata"))
+        }
+        Loaded::Array(array) => PyArray::new(array).into_bound_py_any(py),
+        Loaded::Arrays { arrays, metadata } => {
+            let dict = PyDict::new(py);
+            for (name, array) in arrays {
+                dict.set_item(name, PyArray::new(array))?;
+            }
+            if return_metadata {
+                return (dict, metadata).into_bound_py_any(py);
+            }
+            Ok(dict.into_any())
+        }
+        _ => Err(PyRuntimeError::new_err("[load] the file holds something this version does not know")),
+    }
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    crate::add_functions!(m: save, savez, savez_compressed, save_safetensors, load);
+    Ok(())
+}

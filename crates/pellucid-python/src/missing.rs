@@ -1,0 +1,93 @@
+//! The names of `mlx.core` that are not there: asking for one says so.
+
+use pyo3::exceptions::PyAttributeError;
+use pyo3::prelude::*;
+
+/// Names of MLX without an implementation here.
+const MISSING: &[&str] = &[
+    "FunctionExporter",
+    "_gc_func",
+    "__array_namespace_info__",
+    "bartlett",
+    "blackman",
+    "block_masked_mm",
+    "checkpoint",
+    "compile",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_general",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "convolve",
+    "cuda",
+    "custom_function",
+    "dequantize",
+    "disable_compile",
+    "distributed",
+    "einsum",
+    "einsum_path",
+    "enable_compile",
+    "export_function",
+    "exporter",
+    "fast",
+    "fft",
+    "from_fp8",
+    "gather_mm",
+    "gather_qmm",
+    "gather_qqmm",
+    "grad",
+    "hadamard_transform",
+    "hamming",
+    "hanning",
+    "import_function",
+    "jvp",
+    "linalg",
+    "matrix_norm",
+    "qqmm",
+    "quantize",
+    "quantized_matmul",
+    "save_gguf",
+    "searchsorted",
+    "segmented_mm",
+    "to_fp8",
+    "unique",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+];
+
+/// _missing_names() -> list[str]
+///
+/// The names of mlx.core that are not implemented.
+#[pyfunction]
+fn _missing_names() -> Vec<&'static str> {
+    MISSING.to_vec()
+}
+
+fn missing(module: &str, name: &str, known: &[&str]) -> PyErr {
+    PyAttributeError::new_err(match known.contains(&name) {
+        true => format!("mlx.{module}.{name} is not implemented in Pellucid"),
+        false => format!("module 'pellucid.{module}' has no attribute '{name}'"),
+    })
+}
+
+/// Called for names the module does not have.
+#[pyfunction(name = "__getattr__")]
+fn core_name(name: &str) -> PyResult<Py<PyAny>> {
+    Err(missing("core", name, MISSING))
+}
+
+/// Called for names the module does not have.
+#[pyfunction(name = "__getattr__")]
+fn random_name(name: &str) -> PyResult<Py<PyAny>> {
+    Err(missing("core.random", name, &["multivariate_normal"]))
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    crate::add_functions!(m: _missing_names, core_name);
+    let random = m.getattr("random")?.cast_into::<PyModule>()?;
+    crate::add_functions!(&random: random_name);
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! The operations, as tables: one entry each.
+//!
+//! An entry of a family (one input, two inputs, reductions, running reductions) is a name and a line of documentation;
+//! `method` beside the name makes it a method of `array` as well. Every other operation is an entry of [`functions`]:
+//! its signature for Python, the types of its arguments, what the documentation says, and the call it stands for.
+
+mod assemble;
+pub mod binary;
+mod creation;
+mod index;
+mod linear;
+mod reduce;
+mod shape;
+
+mod unary;
+
+use pyo3::prelude::*;
+
+pub use shape::argument;
+
+/// Operations with signatures of their own: PyO3's (and after `as` how Python shows it, where a default is more than a
+/// literal), the types of the arguments, the signature with Python's types, what is returned, and what it does.
+macro_rules! functions {
+    ($($name:ident $signature:tt $(as $shown:literal)? [$($arg:ident: $ty:ty),* $(,)?] $text:literal $returns:literal
+        $doc:literal => $body:expr;)*) => {
+        $(#[doc = concat!(stringify!($name), $text, " -> ", $returns, "\n\n", $doc)]
+        #[pyfunction]
+        #[pyo3(signature = $signature $(, text_signature = $shown)?)]
+        fn $name(
+            py: Python<'_>,
+            $($arg: $ty,)*
+            stream: Option<$crate::device::StreamArg>,
+        ) -> PyResult<impl for<'py> IntoPyObject<'py>> {
+            $crate::call::build(py, stream, || $body)
+        })*
+
+        pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+            $crate::add_functions!(m: $($name),*);
+            Ok(())
+        }
+    };
+}
+pub(crate) use functions;
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    unary::register(m)?;
+    binary::register(m)?;
+    reduce::register(m)?;
+    creation::register_all(m)?;
+    shape::register(m)?;
+    assemble::register_all(m)?;
+    index::register(m)?;
+    linear::register(m)
+}

@@ -1,0 +1,121 @@
+"""Where Pellucid differs from mlx on purpose, and why.
+
+Rows of `ELEMENTS` hold for single elements, rows of `CALLS` for whole calls; a row that no case needs fails the suite.
+The library's own conformance suite has such a list for the Rust functions, in
+`crates/pellucid/tests/conformance/differences.rs`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Difference:
+    functions: tuple[str, ...]
+    holds: Callable[..., Any]
+    why: str
+
+
+ELEMENTS = [
+    Difference(
+        ("logaddexp",),
+        lambda dtype, ours, mlx: np.isclose(np.abs(np.imag(ours) - np.imag(mlx)), 2 * np.pi) & np.isclose(np.real(ours), np.real(mlx)),
+        "the imaginary part of a logarithm lies between −π and π; in mlx it may be one turn away",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class CallDifference:
+    """`holds(item, ours, theirs)`: whether the two outcomes of a call differ in the way that `why` gives."""
+
+    functions: tuple[str, ...]
+    holds: Callable[..., Any]
+    why: str
+
+
+def _no_axes(item, ours, theirs):
+    """A reduction over no axes at all, or of a single element."""
+    values = [*item.args[1:2], item.kwargs.get("axis", 0)]
+    return item.args[0].data.ndim == 0 or () in values
+
+
+def _accident(item, ours, theirs):
+    out = isinstance(theirs.error, SystemError) or "std::bad_cast" in str(theirs.error)
+    return out and isinstance(ours.error, (TypeError, ValueError, OverflowError))
+
+
+def _gives(ours, theirs):
+    return ours.error is None and theirs.error is not None
+
+
+CALLS = [
+    CallDifference(
+        (),
+        _accident,
+        "mlx lets C++ exceptions out as a RuntimeError (std::bad_cast) or SystemError; here a wrong type is a TypeError and a "
+        "wrong value a ValueError or OverflowError",
+    ),
+    CallDifference(
+        ("nan_to_num",),
+        lambda item, ours, theirs: _gives(ours, theirs) and item.args[0].dtype == "float64",
+        "mlx has no largest number of float64 at hand and refuses; there is no reason to",
+    ),
+    CallDifference(
+        ("sum", "prod", "array.sum", "array.prod"),
+        lambda item, ours, theirs: theirs.error is None and ours.error is None and _no_axes(item, ours, theirs)
+        and np.array_equal(ours.value.elements, theirs.value.elements),
+        "mlx does not widen small integers if there is nothing to add; here the type never depends on the axes",
+    ),
+    CallDifference(
+        ("median",), lambda item, ours, theirs: _gives(ours, theirs) and _no_axes(item, ours, theirs),
+        "mlx refuses a median over no axes by an accident of flatten; here it is the array itself",
+    ),
+    CallDifference(
+        ("array", "asarray"), lambda item, ours, theirs: _gives(ours, theirs) and "negative strides" in str(theirs.error),
+        "mlx refuses NumPy's reversed views; here they are copied",
+    ),
+    CallDifference(
+        ("softmax",),
+        lambda item, ours, theirs: theirs.error is None and item.args[0].dtype == "int32" and ours.value.dtype == "float32"
+        and theirs.value.dtype == "int32",
+        "mlx gives the softmax of integers as integers unless the last axis alone is meant; here it is always float32",
+    ),
+    CallDifference(
+        ("concatenate", "concat"),
+        lambda item, ours, theirs: isinstance(ours.error, IndexError) and len(item.args[0]) == 1,
+        "mlx does not look at the axis if there is one array; here an invalid axis is always an error",
+    ),
+    CallDifference(
+        ("set", "at.add", "at.subtract", "at.multiply", "at.divide", "at.maximum", "at.minimum"),
+        lambda item, ours, theirs: item.args[1] is None and _gives(ours, theirs),
+        "`a[None]` has one axis more; mlx forgets it when it writes and refuses an update of that very shape",
+    ),
+    CallDifference(
+        ("set",),
+        lambda item, ours, theirs: _gives(ours, theirs) and str(theirs.error).startswith("[reshape]"),
+        "mlx loses an axis of the update if index arrays stand on both sides of a slice; NumPy agrees with Pellucid",
+    ),
+]
+
+
+def explain(function, dtype, ours, theirs, apart):
+    """The elements of the mask `apart` that are not meant to differ, and why the others are."""
+    reasons = []
+    for row in ELEMENTS:
+        if function.removeprefix("array.") in row.functions and apart.any():
+            meant = apart & row.holds(dtype, ours, theirs)
+            if meant.any():
+                reasons.append(row.why)
+                apart = apart & ~meant
+    return apart, reasons
+
+
+def of_call(item, ours, theirs):
+    """Why the outcome of a call differs; None if it should not."""
+    for row in CALLS:
+        if (item.function in row.functions or not row.functions) and row.holds(item, ours, theirs):
+            return row.why
+    return None

@@ -1,0 +1,21 @@
+"""All cases, by function."""
+
+import functools
+
+from differ import (
+    cases_array, cases_bad, cases_create, cases_elementwise, cases_fuzz, cases_index, cases_products, cases_random, cases_reduce, cases_shape,
+)
+
+MODULES = (
+    cases_elementwise, cases_reduce, cases_shape, cases_index, cases_fuzz, cases_create, cases_products, cases_random, cases_array,
+    cases_bad,
+)
+
+
+@functools.cache
+def by_function():
+    table = {}
+    for module in MODULES:
+        for item in module.cases():
+            table.setdefault(item.function, []).append(item)
+    return table

@@ -1,0 +1,108 @@
+"""Files written by one are read by the other: Pellucid, mlx and NumPy."""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+KINDS = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64 complex64".split()
+
+MLX = """
+import os, sys, mlx.core as mx
+source, target = sys.argv[1:]
+arrays = mx.load(source)
+if isinstance(arrays, dict):
+    save = mx.save_safetensors if target.endswith("safetensors") else mx.savez
+    save(target, arrays) if save is mx.save_safetensors else save(target, **arrays)
+else:
+    mx.save(target, arrays)
+os._exit(0)  # mlx's own end of the process fails now and then.
+"""
+
+
+def through_mlx(source, target):
+    """mlx reads the one file and writes the other, in a process of its own."""
+    subprocess.run([sys.executable, "-c", MLX, str(source), str(target)], check=True, timeout=60)
+    return target
+
+
+def named(mx):
+    return {kind: (mx.arange(6).reshape(2, 3) % 2).astype(mx.bool_ if kind == "bool" else getattr(mx, kind)) for kind in KINDS}
+
+
+def same(ours, theirs):
+    return ours.dtype == theirs.dtype and ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_npy_goes_to_mlx_and_numpy_and_back(mx, tmp_path, kind):
+    a = named(mx)[kind]
+    mx.save(str(tmp_path / "a.npy"), a)
+    loaded = np.load(tmp_path / "a.npy")
+    assert loaded.dtype == np.dtype(kind) and loaded.tolist() == a.tolist()
+    assert same(mx.load(str(through_mlx(tmp_path / "a.npy", tmp_path / "b.npy"))), a)
+    np.save(tmp_path / "c.npy", np.asfortranarray(loaded))
+    assert same(mx.load(str(tmp_path / "c.npy")), a)
+
+
+@pytest.mark.parametrize("name", ["savez", "savez_compressed"])
+def test_npz_goes_to_mlx_and_numpy_and_back(mx, tmp_path, name):
+    arrays = named(mx)
+    getattr(mx, name)(str(tmp_path / "a.npz"), mx.ones((2,)), **arrays)
+    with np.load(tmp_path / "a.npz") as loaded:
+        assert loaded["arr_0"].tolist() == [1, 1]
+        assert all(loaded[kind].tolist() == a.tolist() for kind, a in arrays.items())
+    back = mx.load(str(through_mlx(tmp_path / "a.npz", tmp_path / "b.npz")))
+    assert all(same(back[kind], a) for kind, a in arrays.items())
+
+
+def test_safetensors_goes_to_mlx_and_back_with_its_metadata(mx, tmp_path):
+    arrays = {kind: a for kind, a in named(mx).items() if kind not in ("float64",)}
+    arrays["bfloat16"] = mx.array([1.0, 2.5]).astype(mx.bfloat16)
+    mx.save_safetensors(str(tmp_path / "a.safetensors"), arrays, {"made": "here"})
+    back = mx.load(str(through_mlx(tmp_path / "a.safetensors", tmp_path / "b.safetensors")))
+    assert back.keys() == arrays.keys() and all(same(back[kind], a) for kind, a in arrays.items())
+    _, metadata = mx.load(str(tmp_path / "a.safetensors"), return_metadata=True)
+    assert metadata["made"] == "here"
+
+
+def test_paths_and_open_files_are_taken(mx, tmp_path):
+    a = mx.arange(5)
+    mx.save(tmp_path / "a.npy", a)
+    assert same(mx.load(tmp_path / "a.npy"), a)
+    with open(tmp_path / "b.npy", "wb") as out:
+        mx.save(out, a)
+    with open(tmp_path / "b.npy", "rb") as source:
+        assert same(mx.load(source, format="npy"), a)
+
+
+def test_a_path_without_ending_gets_one(mx, tmp_path):
+    mx.save(str(tmp_path / "a"), mx.arange(3))
+    assert (tmp_path / "a.npy").exists()
+    mx.savez(str(tmp_path / "b"), mx.arange(3))
+    assert (tmp_path / "b.npz").exists()
+
+
+def test_what_cannot_be_read_is_refused(mx, tmp_path):
+    (tmp_path / "a.npy").write_bytes(b"not an array")
+    (tmp_path / "a.safetensors").write_bytes(b"\xff" * 40)
+    for wrong in ("missing.npy", "a.npy", "a.safetensors"):
+        with pytest.raises((RuntimeError, ValueError, OSError)):
+            mx.eval(mx.load(str(tmp_path / wrong)))
+    with pytest.raises((ValueError, RuntimeError)):
+        mx.load(str(tmp_path / "a.npy"), format="wrong")
+    with pytest.raises((TypeError, ValueError)):
+        mx.load(3)
+    with pytest.raises(TypeError):
+        mx.save(str(tmp_path / "x.npy"), "text")
+    with pytest.raises((TypeError, ValueError)):
+        mx.save_safetensors(str(tmp_path / "x.safetensors"), [mx.ones((2,))])
+
+
+def test_a_failed_save_leaves_no_file(mx, tmp_path):
+    bad = mx.arange(3)
+    with pytest.raises((RuntimeError, OSError, ValueError)):
+        mx.save(str(pathlib.Path(tmp_path) / "no" / "folder" / "a.npy"), bad)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,67 @@
+//! Elements where they lie, for readers that understand shapes and strides themselves.
+
+use super::{Array, Dtype, HostView, Strides};
+use crate::error::Result;
+
+/// The elements of an evaluated array in host memory, without a copy. They stay there, unchanged, as long as this
+/// lives; see [`Array::host_memory`].
+pub struct HostMemory {
+    view: HostView,
+    ptr: *const u8,
+    strides: Strides,
+}
+
+// SAFETY: the memory is only read, and kept alive by the view.
+unsafe impl Send for HostMemory {}
+// SAFETY: as above.
+unsafe impl Sync for HostMemory {}
+
+impl HostMemory {
+    /// Address of the first element. Elements may be read, not written.
+    pub fn ptr(&self) -> *const u8 {
+        self.ptr
+    }
+
+    /// Sizes of the axes.
+    pub fn shape(&self) -> &[usize] {
+        self.view.shape()
+    }
+
+    /// Distances between neighbours along each axis, in elements.
+    pub fn strides(&self) -> &[isize] {
+        &self.strides
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> Dtype {
+        self.view.dtype()
+    }
+
+    /// All elements in row-major order, if they lie in one piece.
+    pub fn contiguous(&self) -> Option<&[u8]> {
+        self.view.contiguous()
+    }
+}
+
+impl Array {
+    /// The elements where they lie in host memory, evaluated if they are not yet. Elements of a GPU are copied to the
+    /// host once; all others are not copied.
+    ///
+    /// ```
+    /// use pellucid::{Array, ops};
+    /// # fn main() -> pellucid::Result<()> {
+    /// let a = Array::from([[1u8, 2, 3], [4, 5, 6]]);
+    /// let turned = ops::transpose(&a, None)?.host_memory()?;
+    /// assert_eq!((turned.shape(), turned.strides()), (&[3, 2][..], &[1, 3][..]));
+    /// assert_eq!(turned.ptr(), a.host_memory()?.ptr());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What made the evaluation or the copy from a GPU impossible.
+    pub fn host_memory(&self) -> Result<HostMemory> {
+        let view = HostView::new(self)?;
+        Ok(HostMemory { ptr: view.ptr(), strides: view.strides().clone(), view })
+    }
+}
