@@ -86,11 +86,13 @@ impl fmt::Display for Device {
 pub struct DeviceInfo {
     /// The device's name, as its maker gives it.
     pub device_name: String,
-    /// The instruction set of a CPU, the family of a GPU.
+    /// The instruction set of a CPU; of a GPU the numbers of its maker and of its model (`0x10de:0x2684`), which name
+    /// its family in every list of devices.
     pub architecture: String,
     /// How the device is reached: `cpu`, `metal`, `vulkan` or `dx12`.
     pub backend: String,
-    /// Bytes of memory it can use.
+    /// Bytes of memory it can use: the machine's for a CPU and for GPUs that share it, else what the driver says is local
+    /// to the device.
     pub memory_size: u64,
     /// Instruction sets or features that kernels make use of.
     pub features: Vec<String>,
@@ -100,9 +102,11 @@ pub struct DeviceInfo {
     pub device_type: String,
     /// Bytes of the largest buffer there can be.
     pub max_buffer_length: u64,
-    /// Bytes that can be in use without slowing the device down.
+    /// Bytes that can be in use without slowing the device down: what Metal recommends, else three quarters of
+    /// `memory_size` on a GPU.
     pub max_recommended_working_set_size: u64,
-    /// How many buffers there can be.
+    /// How many buffers there can be: the limit of [`get_buffer_limit`](crate::memory::get_buffer_limit), since no
+    /// driver tells its own.
     pub resource_limit: u64,
 }
 

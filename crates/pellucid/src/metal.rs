@@ -8,6 +8,7 @@
 //! assert_eq!(metal::set_cache_limit(previous), 0);
 //! ```
 
+use crate::backend::gpu;
 pub use crate::capture::MetalCapture;
 use crate::device::{Device, DeviceInfo};
 use crate::error::{Error, Result};
@@ -16,22 +17,28 @@ use crate::{capture, memory};
 /// True if there is a GPU that is reached through Metal.
 ///
 /// ```
-/// assert!(!pellucid::metal::is_available());
+/// let apple = cfg!(target_vendor = "apple");
+/// assert!(apple || !pellucid::metal::is_available());
 /// ```
 pub fn is_available() -> bool {
-    false
+    gpu::metal_index().is_some()
 }
 
 /// What is known about the GPU that is reached through Metal.
 ///
 /// ```
-/// let error = pellucid::metal::device_info().unwrap_err();
-/// assert!(error.to_string().starts_with("[metal::device_info] Device(gpu, 0): Metal is not available"));
+/// match pellucid::metal::device_info() {
+///     Ok(info) => assert_eq!(info.backend, "metal"),
+///     Err(error) => assert!(error.to_string().contains("Metal is not available")),
+/// }
 /// ```
 ///
 /// # Errors
 /// [`Error::Device`] if there is none; [`is_available`] tells beforehand.
 pub fn device_info() -> Result<DeviceInfo> {
+    if let Some(index) = gpu::metal_index() {
+        return gpu::info(index);
+    }
     let message = "Metal is not available here; device_info(default_device()) describes the device in use";
     Err(Error::device("metal::device_info", Device::gpu(), message))
 }

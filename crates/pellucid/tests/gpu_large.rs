@@ -61,7 +61,7 @@ fn reductions_go_by_pieces() -> Result<()> {
         host[lowest] = 0;
         host.iter_mut().take(COUNT / 2).for_each(|b| *b |= 1);
         let x = Array::from_slice(&host, [ROWS, COLUMNS])?;
-        let total: u32 = host.iter().map(|&b| u32::from(b)).sum();
+        let total = host.iter().fold(0u32, |sum, &b| sum.wrapping_add(u32::from(b)));
         assert_eq!(ops::sum(&x, None, false)?.item::<u32>()?, total);
         assert_eq!(ops::max(&x, None, false)?.item::<u8>()?, 200);
         assert_eq!(ops::min(&x, None, false)?.item::<u8>()?, 0);

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::adapter_memory;
 use super::clock::Clock;
 use super::pipeline::Pipelines;
 use super::submit::Submissions;
@@ -93,6 +94,14 @@ pub(crate) fn count() -> usize {
     ADAPTERS.len()
 }
 
+/// The first graphics processor that is reached through Metal.
+pub(crate) fn metal_index() -> Option<usize> {
+    // Other systems have none, and need not load drivers to find that out.
+    let there = cfg!(target_vendor = "apple");
+    let is_metal = |slot: &Slot| slot.adapter.get_info().backend == wgpu::Backend::Metal;
+    if there { ADAPTERS.iter().position(is_metal) } else { None }
+}
+
 /// Whether the first graphics processor is hardware.
 ///
 /// # Cost
@@ -173,12 +182,12 @@ fn describe(adapter: &wgpu::Adapter, features: wgpu::Features) -> DeviceInfo {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     let driver = format!("{} {}", info.driver, info.driver_info).trim().to_owned();
     let names = features.iter_names().map(|(name, _)| name.to_lowercase()).collect();
-    let memory_size = memory::total_ram();
+    let memory = adapter_memory::of(adapter);
     DeviceInfo {
         device_name: info.name,
         architecture: format!("{:#06x}:{:#06x}", info.vendor, info.device),
         backend: format!("{:?}", info.backend).to_lowercase(),
-        memory_size,
+        memory_size: memory.size,
         features: names,
         driver,
         device_type: match info.device_type {
@@ -190,8 +199,8 @@ fn describe(adapter: &wgpu::Adapter, features: wgpu::Features) -> DeviceInfo {
         }
         .to_owned(),
         max_buffer_length: limits.max_buffer_size,
-        max_recommended_working_set_size: memory_size / 4 * 3,
-        resource_limit: 400_000,
+        max_recommended_working_set_size: memory.recommended,
+        resource_limit: memory::get_buffer_limit(),
     }
 }
 
@@ -233,6 +242,11 @@ impl Gpu {
     /// Bytes one binding can reach, a multiple of the alignment of bindings.
     pub fn largest_binding(&self) -> u64 {
         self.limits.max_storage_buffer_binding_size / 256 * 256
+    }
+
+    /// Whether the processor is a program: memory and arithmetic then cost what they cost a CPU.
+    pub fn is_software(&self) -> bool {
+        self.info.device_type == "software"
     }
 
     pub fn has(&self, feature: wgpu::Features) -> bool {

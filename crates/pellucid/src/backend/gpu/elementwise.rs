@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::device::Gpu;
 use super::fallback::FallbackReason;
+use super::pairs;
 use super::pieces::{self, Piece};
 use super::pipeline::{Key, Pipeline};
 use super::record::folded;
@@ -22,7 +23,7 @@ use crate::op::{Arg, Func, Instr, Program};
 
 /// How an input lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lie {
+pub(super) enum Lie {
     /// The same element everywhere.
     One,
     /// Row-major.
@@ -48,9 +49,9 @@ pub(super) fn copy_program(dtype: Dtype) -> Program {
     program
 }
 
-struct Layout {
+pub(super) struct Layout {
     axes: Axes,
-    lies: SmallVec<[Lie; 4]>,
+    pub lies: SmallVec<[Lie; 4]>,
 }
 
 impl Layout {
@@ -141,8 +142,10 @@ pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out
 
 fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In], out: &Out) -> Result<()> {
     let shared = shares(inputs, out.buffer);
-    let pipeline = context.pipeline(key(program, layout, out.dtype, shared), || {
-        (name(program), text(program, layout, out.dtype, shared))
+    let pairs = pairs::fit(context.gpu, layout, inputs, out);
+    let pipeline = context.pipeline(key(program, layout, out.dtype, shared, pairs), || {
+        let write = if pairs { pairs::text } else { text };
+        (name(program), write(program, layout, out.dtype, shared))
     })?;
     let constants: SmallVec<[u32; 8]> = program
         .consts
@@ -152,7 +155,8 @@ fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In]
             [bits as u32, (bits >> 32) as u32].into_iter().take(words_of(dtype))
         })
         .collect();
-    launch(context, &pipeline, layout, inputs, out, &constants)
+    let together = if pairs { 2 } else { wgsl::per_word(out.dtype) };
+    launch(context, &pipeline, layout, inputs, out, &constants, together)
 }
 
 /// Runs a formula of `x0`, `x1`, … (the inputs' elements) over all elements of `out`; `name` stands for the formula.
@@ -186,10 +190,10 @@ fn formula_near(
         finish(&mut text, out.dtype, &body);
         (name.to_owned(), text)
     })?;
-    launch(context, &pipeline, layout, inputs, out, &[])
+    launch(context, &pipeline, layout, inputs, out, &[], wgsl::per_word(out.dtype))
 }
 
-/// Launches a kernel over windows of the arrays.
+/// Launches a kernel, of which an invocation makes `together` elements, over windows of the arrays.
 fn launch(
     context: &Context,
     pipeline: &Pipeline,
@@ -197,6 +201,7 @@ fn launch(
     inputs: &[In],
     out: &Out,
     constants: &[u32],
+    together: u32,
 ) -> Result<()> {
     let widest = inputs.iter().map(|x| x.dtype.size()).chain([out.dtype.size()]).max().unwrap_or(8);
     let (all, most) = (out.elements(), context.gpu.largest_binding() as usize / 2 / widest / 1024 * 1024);
@@ -227,7 +232,7 @@ fn launch(
             }
         }
         params.extend_from_slice(constants);
-        let words = count.div_ceil(wgsl::per_word(out.dtype) as usize);
+        let words = count.div_ceil(together as usize);
         context.launch(pipeline, &binds, &params, folded((words as u64).div_ceil(u64::from(GROUP))))?;
         first += count;
     }
@@ -243,7 +248,7 @@ fn words_of(dtype: Dtype) -> usize {
     if dtype.size() == 8 { 2 } else { 1 }
 }
 
-fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Key {
+fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool, pairs: bool) -> Key {
     let mut words: SmallVec<[u32; 24]> = SmallVec::new();
     let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
     words.push(u32::from(shared) | (out as u32) << 1 | rank << 8 | (program.instrs.len() as u32) << 16);
@@ -267,7 +272,7 @@ fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Key {
             Arg::Const(i) => 2 << 16 | u32::from(i),
         }));
     }
-    Key { family: "elementwise", words }
+    Key { family: if pairs { "pairs" } else { "elementwise" }, words }
 }
 
 fn name(program: &Program) -> String {
@@ -310,6 +315,14 @@ fn finish(text: &mut Text, out: Dtype, body: &str) {
 
 fn text(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
     let (mut text, mut body) = inputs_text(layout, &program.inputs, out, shared);
+    body.push_str(&instructions(program, &mut text));
+    finish(&mut text, out, &body);
+    text
+}
+
+/// The program's steps, from the inputs' elements `x0`, `x1`, … to the value that is returned.
+pub(super) fn instructions(program: &Program, text: &mut Text) -> String {
+    let mut body = String::new();
     for (i, &(_, dtype)) in program.consts.iter().enumerate() {
         let at = text.take(words_of(dtype));
         let _ = writeln!(body, "    let k{i} = {};", wgsl::parameter(dtype, at));
@@ -332,6 +345,5 @@ fn text(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
     }
     let last = program.instrs.len().saturating_sub(1);
     let _ = writeln!(body, "    return t{last};");
-    finish(&mut text, out, &body);
-    text
+    body
 }

@@ -1,4 +1,5 @@
-//! Matrix products, batched over leading axes: tiles in workgroup memory, a 4×4 block of results per invocation.
+//! Matrix products, batched over leading axes: tiles in workgroup memory, a 4×4 block of results per invocation. On a
+//! processor in software, [`matmul_rows`] instead.
 //!
 //! Matrices keep their strides. The 16-bit types are multiplied in `f32` and rounded once.
 
@@ -6,6 +7,8 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
+use super::device::Gpu;
+use super::matmul_rows;
 use super::pipeline::Key;
 use super::record::Bind;
 use super::reduce::convert;
@@ -30,8 +33,14 @@ pub(super) struct Product<'a> {
 pub(super) fn reaches(out: &Out) -> bool {
     let rank = out.shape.len();
     let batch: usize = out.shape[..rank - 2].iter().product();
-    let [rows, columns] = [rank - 2, rank - 1].map(|d| out.shape[d].div_ceil(TILE));
+    let [rows, columns] = matmul_rows::BLOCK.map(|size| size.min(TILE));
+    let (rows, columns) = (out.shape[rank - 2].div_ceil(rows), out.shape[rank - 1].div_ceil(columns));
     batch <= 65_535 && rows <= 65_535 && columns <= 65_535
+}
+
+/// Whether products are made by [`matmul_rows`].
+fn by_rows(gpu: &Gpu, out: Dtype) -> bool {
+    gpu.is_software() && gpu.has(wgpu::Features::SUBGROUP) && out == Dtype::Float32
 }
 
 pub(super) fn run(context: &Context, product: &Product, out: &Out) -> Result<()> {
@@ -50,15 +59,16 @@ fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
     let mut inputs: SmallVec<[In; 3]> = SmallVec::from_iter([product.a.clone(), product.b.clone()]);
     inputs.extend(product.c.as_ref().map(|(c, _)| c.clone()));
     let shared = shares(&inputs, out.buffer);
+    let by_rows = by_rows(context.gpu, out.dtype);
     let words = [
         product.a.dtype as u32,
         out.dtype as u32,
         batch as u32,
-        u32::from(shared) | u32::from(product.c.is_some()) << 1,
+        u32::from(shared) | u32::from(product.c.is_some()) << 1 | u32::from(by_rows) << 2,
     ];
     let pipeline = context.pipeline(Key { family: "matmul", words: SmallVec::from_slice(&words) }, || {
         let name = if product.c.is_some() { "addmm" } else { "matmul" };
-        (name.to_owned(), text(product, out.dtype, batch, shared))
+        (name.to_owned(), text(product, out.dtype, batch, shared, by_rows))
     })?;
     let [m, n] = [rank - 2, rank - 1].map(|d| out.shape[d]);
     let k = product.a.shape[product.a.shape.len() - 1];
@@ -84,7 +94,8 @@ fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
                 .map(|&s| s as i32 as u32),
         );
     }
-    let groups = [n.div_ceil(TILE), m.div_ceil(TILE), out.shape[..batch].iter().product()];
+    let [rows, columns] = if by_rows { matmul_rows::BLOCK } else { [TILE; 2] };
+    let groups = [n.div_ceil(columns), m.div_ceil(rows), out.shape[..batch].iter().product()];
     context.launch(&pipeline, &binds, &params, groups.map(|g| g as u32))
 }
 
@@ -99,7 +110,7 @@ fn strides(x: &In, out: &Out, broadcast: bool) -> Strides {
     strides
 }
 
-fn text(product: &Product, out: Dtype, batch: usize, shared: bool) -> Text {
+fn text(product: &Product, out: Dtype, batch: usize, shared: bool, by_rows: bool) -> Text {
     let mut text = Text::new(shared);
     text.output(out);
     // m, n, k, alpha, beta.
@@ -129,6 +140,12 @@ fn text(product: &Product, out: Dtype, batch: usize, shared: bool) -> Text {
         None => scaled.to_owned(),
     };
     let base_c = if places.len() > 2 { "    let base_c = batch_(wg.z, 2u);\n" } else { "" };
+    if by_rows {
+        let strides = matmul_rows::Strides { a: places[0], b: places[1] };
+        body.push_str(&matmul_rows::entry(&strides, base_c, &result));
+        text.body = body;
+        return text;
+    }
     let _ = write!(
         body,
         "var<workgroup> ta: array<{ty}, {size}>;

@@ -4,6 +4,7 @@
 //! `submit` follows them to their end. `wgsl` writes text, `pipeline` compiles it; the other files are one family of
 //! operations each. `step` decides what runs here; everything else runs on the CPU and is marked so.
 
+mod adapter_memory;
 mod arg_reduce;
 mod assemble;
 mod check;
@@ -15,6 +16,8 @@ mod fallback;
 mod fill;
 mod index;
 mod matmul;
+mod matmul_rows;
+mod pairs;
 mod pieces;
 mod pipeline;
 mod put;
@@ -22,6 +25,7 @@ mod random;
 mod record;
 mod reduce;
 mod scan;
+mod softmax_rows;
 mod sort;
 mod step;
 mod submit;
@@ -31,7 +35,7 @@ mod validate;
 mod wgsl;
 
 pub(crate) use check::{Check, Checks, gathered};
-pub(crate) use device::{Gpu, all_sources, count, debugging, gpu, has_hardware, info};
+pub(crate) use device::{Gpu, all_sources, count, debugging, gpu, has_hardware, info, metal_index};
 pub use fallback::{Fallback, FallbackReason};
 pub(crate) use fallback::{fallbacks, note_fallback};
 pub(crate) use pipeline::validating;

@@ -11,7 +11,7 @@ use super::pipeline::Key;
 use super::record::{Bind, folded};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
 use super::wgsl::{self, GROUP, ROW, Text};
-use super::{elementwise, pieces};
+use super::{elementwise, pieces, softmax_rows};
 use crate::array::{Dtype, Shape};
 use crate::error::Result;
 use crate::memory::Buffer;
@@ -389,6 +389,9 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 
 /// exp(x − max) / Σ exp(x − max) over axes.
 pub(super) fn softmax(context: &Context, x: &In, axes: &[usize], out: &Out) -> Result<()> {
+    if softmax_rows::run(context, x, axes, out)? {
+        return Ok(());
+    }
     let kept: SmallVec<[usize; 6]> =
         (0..x.shape.len()).map(|d| if axes.contains(&d) { 1 } else { x.shape[d] }).collect();
     let outputs: usize = kept.iter().product();
