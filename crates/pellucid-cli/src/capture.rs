@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitStatus};
 
 use clap::ValueEnum;
 use pellucid_trace::{Error, Trace};
 
-use crate::{Outcome, text};
+use crate::{Outcome, UNABLE, text};
 
 /// The options of `pellucid capture`.
 #[derive(clap::Args)]
@@ -91,8 +91,8 @@ pub fn run(args: &Args, _out: &mut impl Write) -> Outcome {
         command.status().map_err(|e| format!("{} cannot be run: {e}", Path::new(program).display()))?;
     let written = report(&path, status, args);
     Ok(match code(status) {
-        0 if !written => ExitCode::from(2),
-        code => ExitCode::from(code),
+        0 if !written => UNABLE,
+        code => code,
     })
 }
 

@@ -2,12 +2,11 @@
 
 use std::env::consts;
 use std::io::Write;
-use std::process::ExitCode;
 
 use pellucid::{Device, DeviceType, default_device, device_count, device_info, memory};
 use serde::Serialize;
 
-use crate::{Outcome, text};
+use crate::{GOOD, Outcome, text};
 
 /// The options of `pellucid info`.
 #[derive(clap::Args)]
@@ -64,7 +63,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     } else {
         print(&info, out)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(GOOD)
 }
 
 fn gather() -> Result<Info, Box<dyn std::error::Error>> {

@@ -2,9 +2,8 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use crate::{Outcome, text};
+use crate::{GOOD, Outcome, text};
 
 /// The options of `pellucid recover`.
 #[derive(clap::Args)]
@@ -42,5 +41,5 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
             saved.lost
         )?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(GOOD)
 }

@@ -6,10 +6,11 @@ use pellucid::Array;
 use pellucid_trace::{Manifest, Op, Options, Writer};
 
 use crate::fixture::{input, launch, manifest, op, stats, tensor};
-use crate::{Folder, fixture, good, pellucid, text};
+use crate::{Folder, alone, fixture, good, pellucid, text};
 
 /// A trace of one array and one operation.
 fn with_op(path: &Path, row: Op, results: &[(u64, Array)]) {
+    let _alone = alone();
     let a = Array::from([1.0f32, 2.0]);
     let w = Writer::create(path, Options::default()).unwrap();
     w.op(input(1, &[2]));

@@ -39,7 +39,7 @@ fn described(device: Device, info: crate::device::DeviceInfo) -> DeviceInfo {
         name: info.device_name,
         architecture: info.architecture,
         backend: info.backend,
-        driver: String::new(),
+        driver: info.driver,
         memory_bytes: info.memory_size,
         features: info.features,
         roof: None,
