@@ -25,6 +25,8 @@ enum Task {
     Test(task::test::Args),
     /// Measure Pellucid beside its peers
     Bench,
+    /// Measure the summary of a trace of a million launches
+    BenchTrace(task::bench_trace::Args),
     /// Type-check the library for macOS and Windows
     CheckTargets,
     /// Build the browser viewer
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Task::Test(args) => return task::test::run(&args),
         Task::Setup => return task::setup::run(),
         Task::Bench => task::bench::run(),
+        Task::BenchTrace(args) => task::bench_trace::run(&args),
         Task::CheckTargets => task::check_targets::run().map(drop),
         Task::Viewer => task::viewer::run(),
     };

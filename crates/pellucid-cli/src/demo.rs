@@ -44,6 +44,8 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     refuse_strangers(&html_path, is_our_page)?;
     writeln!(out, "running on {device}, {name}\n")?;
 
+    // Measured before the capture, so that the summary can say how near to the machine's limits the work came.
+    pellucid::roof(device)?;
     // Whoever looks at an earlier demo keeps a whole file until the new one is whole.
     let unfinished = beside(trace_path);
     let run = || capture::region(REGION, || with_device(device, || work(device, out)));

@@ -33,12 +33,12 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     } else {
         writeln!(
             out,
-            "{}: {}, {}, {} saved; {} part(s) lost",
+            "{}: {}, {}, {} saved; {} lost",
             path.display(),
             text::counted(counts.ops, "op"),
             text::counted(counts.launches, "launch"),
             text::counted(counts.tensors, "array"),
-            saved.lost
+            text::counted(saved.lost as u64, "part")
         )?;
     }
     Ok(GOOD)

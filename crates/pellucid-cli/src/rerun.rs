@@ -9,11 +9,16 @@ use pellucid::{Array, Device, DeviceType, Dtype, Shape, memory, with_device};
 use pellucid_trace::schema::OpView;
 use pellucid_trace::{Mode, Trace};
 
+use crate::text;
+
 /// Why something could not run again.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// No array of a trace may have more elements, whatever its strides: work on it would not end.
 const MOST_ELEMENTS: u64 = 1 << 36;
+
+/// No array's elements have a longer header in the file.
+const MOST_HEADER: u64 = 64 << 10;
 
 /// What is known of the rows before anything runs.
 pub struct Plan<'a> {
@@ -114,7 +119,7 @@ impl<'a> Plan<'a> {
             held = held.saturating_sub(ending.remove(&row).unwrap_or(0));
         }
         if peak > limit {
-            let (need, have) = (crate::text::bytes(peak), crate::text::bytes(limit));
+            let (need, have) = (text::bytes(peak), text::bytes(limit));
             return Err(
                 format!("running the trace again needs {need} of memory; {have} may be used here").into()
             );
@@ -199,6 +204,12 @@ impl<'a> Plan<'a> {
         }
         let (shape, dtype) = spec(op)?;
         if is_input(op) {
+            let member = format!("tensors/{}.npy", op.id);
+            let stored = self.trace.member_sizes(&member).map_or(0, |(_, size)| size);
+            if stored > output_bytes(op).saturating_add(MOST_HEADER) {
+                let (stored, wanted) = (text::bytes(stored), text::bytes(output_bytes(op)));
+                return Err(format!("{member} holds {stored}, but array {} has {wanted}", op.id).into());
+            }
             let data = match self.trace.tensor(op.id) {
                 Ok(data) => data,
                 Err(pellucid_trace::Error::NoMember { .. }) => {
@@ -290,7 +301,7 @@ fn missing(why: String) -> Trouble {
 /// Why a kernel of the user cannot run on a device, as far as that is known beforehand.
 fn cannot_run(kernel: &CustomKernel, device: Device) -> Option<String> {
     (device.device_type() == DeviceType::Cpu && !kernel.has_host_version()).then(|| {
-        let name = crate::text::short(&kernel.name, 40);
+        let name = text::short(&kernel.name, 40);
         format!(
             "kernel {name:?} has no version for the host here; a trace carries its WGSL only (run the command inside \
              the program that has the kernel, or on a GPU)"

@@ -71,6 +71,10 @@ fn totals(trace: &Trace, analysis: &Analysis, out: &mut impl Write) -> std::io::
         machine.cores,
         text::bytes(machine.memory_bytes)
     )?;
+    for (device, roof) in manifest.devices.iter().filter_map(|d| Some((d, d.roof.as_ref()?))) {
+        let reaches = text::roof(roof.bytes_per_second, roof.flops_per_second);
+        writeln!(out, "{} reaches {reaches}, as measured", text::short(&device.device, 40))?;
+    }
     let counts = totals.counts;
     writeln!(
         out,

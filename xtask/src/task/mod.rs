@@ -1,9 +1,11 @@
 //! One module per task.
 
 pub mod bench;
+pub mod bench_trace;
 pub mod check_targets;
 pub mod file_length;
 pub mod file_tests;
 pub mod setup;
 pub mod test;
+pub mod trace_tests;
 pub mod viewer;

@@ -16,12 +16,13 @@ pub fn captured(path: &Path, mode: Mode, work: impl FnOnce() -> pellucid::Result
 }
 
 /// A bit of everything: random numbers, fused chains, views, products, reductions, indexing, constants.
-fn work() -> pellucid::Result<()> {
+pub fn work() -> pellucid::Result<()> {
     let x = random::uniform(-1.0, 1.0, [64, 48], Dtype::Float32, Some(&random::key(3)?))?;
     let y = ops::matmul(&x, &ops::transpose(&x, None)?)?;
     let z = ops::softmax(&ops::tanh(&ops::multiply(&y, 0.25)?)?, -1, false)?;
     let picked = ops::take(&z, &Array::from([3, 1, 2]), 0)?;
     let total = ops::sum(&picked, Axes::All, false)?;
+    total.label("total");
     let sorted = ops::sort(&ops::reshape(&x, [3072])?, -1)?;
     let ones = ops::ones([16], Dtype::Float32)?;
     eval([&total, &sorted, &ones])

@@ -1,10 +1,12 @@
 //! The command from end to end: the built program on traces, some captured here and some written by hand.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod both_devices;
 mod broken;
 mod captured;
 mod custom;
 mod fixture;
+mod hostile;
 mod shown;
 
 use std::path::{Path, PathBuf};
