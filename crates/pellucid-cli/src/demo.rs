@@ -131,7 +131,7 @@ fn work(device: Device, out: &mut impl Write) -> Result<bool, Box<dyn std::error
     };
 
     step("two random arrays of 512 × 512", &mut || {
-        eval(&[&a, &b])?;
+        eval([&a, &b])?;
         let (low, high) =
             (ops::min(&a, Axes::All, false)?.item::<f32>()?, ops::max(&b, Axes::All, false)?.item::<f32>()?);
         Ok((format!("all in [{low:.6}, {high:.6}]"), low >= 0.0 && high < 1.0))
@@ -141,7 +141,7 @@ fn work(device: Device, out: &mut impl Write) -> Result<bool, Box<dyn std::error
         let mut sum = ops::zeros([size, size], Dtype::Float32)?;
         for _ in 0..10 {
             sum = ops::add(&a, &b)?;
-            eval(&[&sum])?;
+            eval([&sum])?;
         }
         let back = ops::subtract(&sum, &b)?;
         let ok = ops::allclose(&back, &a, 1e-5, 1e-6, false)?.item::<bool>()?;
@@ -157,7 +157,7 @@ fn work(device: Device, out: &mut impl Write) -> Result<bool, Box<dyn std::error
         // Work starts when its inputs are ready; nobody waits for anybody else.
         let mixed: Array = ops::matmul(&softmax, &product)?;
         let rows = ops::sum(&softmax, -1, false)?;
-        eval(&[&mixed, &rows])?;
+        eval([&mixed, &rows])?;
         synchronize(products)?;
         synchronize(weights)?;
         let ones = ops::ones([size], Dtype::Float32)?;
