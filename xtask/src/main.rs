@@ -27,6 +27,8 @@ enum Task {
     Bench(task::bench::Args),
     /// Measure what captures cost
     BenchCapture,
+    /// Measure the summary of a trace of a million launches
+    BenchTrace(task::bench_trace::Args),
     /// Type-check the library for macOS and Windows
     CheckTargets,
     /// Build the browser viewer
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Task::Setup => return task::setup::run(),
         Task::Bench(args) => task::bench::run(&args),
         Task::BenchCapture => task::bench_capture::run(),
+        Task::BenchTrace(args) => task::bench_trace::run(&args),
         Task::CheckTargets => task::check_targets::run().map(drop),
         Task::Viewer => task::viewer::run(),
     };

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitStatus};
 
 use clap::ValueEnum;
 use pellucid_trace::{Error, Trace};
 
-use crate::{Outcome, text};
+use crate::{Outcome, UNABLE, text};
 
 /// The options of `pellucid capture`.
 #[derive(clap::Args)]
@@ -28,6 +28,9 @@ pub struct Args {
     /// Evaluations (or sessions) to capture; without it, all until the program ends
     #[arg(long, value_name = "N")]
     count: Option<u64>,
+    /// Do not measure how fast the default device is, which takes some 50 ms before the capture
+    #[arg(long)]
+    no_roof: bool,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -80,6 +83,7 @@ pub fn run(args: &Args, _out: &mut impl Write) -> Outcome {
         ("PELLUCID_CAPTURE_MODE", args.mode.map(|m| m.word().to_owned())),
         ("PELLUCID_CAPTURE_SKIP", number(args.skip)),
         ("PELLUCID_CAPTURE_COUNT", number(args.count)),
+        ("PELLUCID_CAPTURE_ROOF", (!args.no_roof).then(|| "1".to_owned())),
     ];
     for (name, value) in wishes {
         match value {
@@ -91,8 +95,8 @@ pub fn run(args: &Args, _out: &mut impl Write) -> Outcome {
         command.status().map_err(|e| format!("{} cannot be run: {e}", Path::new(program).display()))?;
     let written = report(&path, status, args);
     Ok(match code(status) {
-        0 if !written => ExitCode::from(2),
-        code => ExitCode::from(code),
+        0 if !written => UNABLE,
+        code => code,
     })
 }
 

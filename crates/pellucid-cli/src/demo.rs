@@ -2,9 +2,8 @@
 //! captured and summed up.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Instant;
 
 use pellucid::{
@@ -14,7 +13,12 @@ use pellucid::{with_device, with_stream};
 use pellucid_trace::{Trace, analysis};
 
 use crate::device_name::DeviceName;
-use crate::{Outcome, page, summary, text};
+use crate::{FOUND, GOOD, Outcome, page, summary, text};
+
+/// The region around the work, by which a trace of a demo is known.
+const REGION: &str = "pellucid demo";
+/// How a page of a demo ends, by which it is known.
+const PAGE_END: &str = "\n<!-- written by pellucid demo -->\n";
 
 /// The options of `pellucid demo`.
 #[derive(clap::Args)]
@@ -40,23 +44,28 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     refuse_strangers(&html_path, is_our_page)?;
     writeln!(out, "running on {device}, {name}\n")?;
 
+    // Measured before the capture, so that the summary can say how near to the machine's limits the work came.
+    pellucid::roof(device)?;
     // Whoever looks at an earlier demo keeps a whole file until the new one is whole.
     let unfinished = beside(trace_path);
-    let captured = capture::scope(&unfinished, || with_device(device, || work(device, out)));
+    let run = || capture::region(REGION, || with_device(device, || work(device, out)));
+    let captured = capture::scope(&unfinished, run);
     let right = match captured {
         Ok((right, _)) => right??,
         Err(error) => return Err(error.into()),
     };
     std::fs::rename(&unfinished, trace_path)?;
     let unfinished = beside(&html_path);
-    page::write(trace_path, &mut File::create(&unfinished)?)?;
+    let mut file = File::create(&unfinished)?;
+    page::write(trace_path, &mut file)?;
+    file.write_all(PAGE_END.as_bytes())?;
     std::fs::rename(&unfinished, &html_path)?;
 
     writeln!(out)?;
     let trace = Trace::open(trace_path)?;
     summary::print(&trace, &analysis::analyse(&trace)?, 5, out)?;
     next(trace_path, &html_path, out)?;
-    Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if right { GOOD } else { FOUND })
 }
 
 fn next(trace: &Path, html: &Path, out: &mut impl Write) -> std::io::Result<()> {
@@ -91,16 +100,15 @@ fn refuse_strangers(path: &Path, is_ours: fn(&Path) -> bool) -> Result<(), Box<d
 }
 
 fn is_our_trace(path: &Path) -> bool {
-    Trace::open(path).is_ok_and(|trace| {
-        let program = &trace.manifest().program;
-        program.args.first().is_some_and(|arg| arg == "demo") || program.name.starts_with("pellucid")
-    })
+    Trace::open(path).is_ok_and(|trace| trace.manifest().regions.iter().any(|region| region.name == REGION))
 }
 
 fn is_our_page(path: &Path) -> bool {
-    let head = &page::VIEWER.as_bytes()[..100.min(page::VIEWER.len())];
-    let mut found = vec![0; head.len()];
-    File::open(path).and_then(|mut file| file.read_exact(&mut found)).is_ok() && found == head
+    let mut end = vec![0; PAGE_END.len()];
+    let from = SeekFrom::End(-(PAGE_END.len() as i64));
+    File::open(path)
+        .and_then(|mut file| file.seek(from).and_then(|_| file.read_exact(&mut end)))
+        .is_ok_and(|()| end == PAGE_END.as_bytes())
 }
 
 /// The work: lazy arrays on three streams that meet at the end.
@@ -123,7 +131,7 @@ fn work(device: Device, out: &mut impl Write) -> Result<bool, Box<dyn std::error
     };
 
     step("two random arrays of 512 × 512", &mut || {
-        eval(&[&a, &b])?;
+        eval([&a, &b])?;
         let (low, high) =
             (ops::min(&a, Axes::All, false)?.item::<f32>()?, ops::max(&b, Axes::All, false)?.item::<f32>()?);
         Ok((format!("all in [{low:.6}, {high:.6}]"), low >= 0.0 && high < 1.0))
@@ -133,7 +141,7 @@ fn work(device: Device, out: &mut impl Write) -> Result<bool, Box<dyn std::error
         let mut sum = ops::zeros([size, size], Dtype::Float32)?;
         for _ in 0..10 {
             sum = ops::add(&a, &b)?;
-            eval(&[&sum])?;
+            eval([&sum])?;
         }
         let back = ops::subtract(&sum, &b)?;
         let ok = ops::allclose(&back, &a, 1e-5, 1e-6, false)?.item::<bool>()?;
@@ -149,7 +157,7 @@ fn work(device: Device, out: &mut impl Write) -> Result<bool, Box<dyn std::error
         // Work starts when its inputs are ready; nobody waits for anybody else.
         let mixed: Array = ops::matmul(&softmax, &product)?;
         let rows = ops::sum(&softmax, -1, false)?;
-        eval(&[&mixed, &rows])?;
+        eval([&mixed, &rows])?;
         synchronize(products)?;
         synchronize(weights)?;
         let ones = ops::ones([size], Dtype::Float32)?;
@@ -172,7 +180,7 @@ mod tests {
             let mut out = Vec::new();
             let code = run(&args, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
-            assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS), "{text}");
+            assert_eq!(code, GOOD, "{text}");
             assert!(text.contains("rows of the softmax sum to 1: true"), "{text}");
             let names: Vec<_> =
                 std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -181,5 +189,18 @@ mod tests {
         std::fs::write(&args.output, "mine").unwrap();
         assert!(run(&args, &mut Vec::new()).unwrap_err().to_string().contains("not from a demo"));
         assert_eq!(std::fs::read_to_string(&args.output).unwrap(), "mine");
+
+        // A trace of this very program that is not a demo's, and a page of such a trace.
+        std::fs::remove_file(&args.output).unwrap();
+        capture::scope(&args.output, || ops::exp(&Array::from([1.0f32]))?.eval()).unwrap().0.unwrap();
+        let kept = std::fs::read(&args.output).unwrap();
+        let error = run(&args, &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("demo.pltrace") && error.contains("-o"), "{error}");
+        assert_eq!(std::fs::read(&args.output).unwrap(), kept);
+        let page = args.output.with_extension("html");
+        page::write(&args.output, &mut File::create(&page).unwrap()).unwrap();
+        std::fs::remove_file(&args.output).unwrap();
+        let error = run(&args, &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("demo.html") && error.contains("-o"), "{error}");
     }
 }

@@ -2,14 +2,13 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::ValueEnum;
 use pellucid_trace::diff::{Brief, Change, Diff, Options, diff};
 use serde::Serialize;
 
 use crate::text::{self, Side};
-use crate::{Outcome, open::open};
+use crate::{FOUND, GOOD, Outcome, open::open};
 
 /// The options of `pellucid diff`.
 #[derive(clap::Args)]
@@ -74,7 +73,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
             writeln!(out, "{} {failure}", text::bad("limit passed:"))?;
         }
     }
-    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if failures.is_empty() { GOOD } else { FOUND })
 }
 
 fn failures(args: &Args, diff: &Diff) -> Vec<String> {

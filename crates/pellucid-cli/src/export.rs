@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::ValueEnum;
 use pellucid_trace::{Trace, export};
 
-use crate::{Outcome, open::open, page, text};
+use crate::{GOOD, Outcome, open::open, page, text};
 
 /// The options of `pellucid export`.
 #[derive(clap::Args)]
@@ -56,7 +55,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     let trace = open(&args.file)?;
     if args.output.as_deref() == Some(Path::new("-")) {
         write(&trace, args.format, out)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(GOOD);
     }
     let path = args.output.clone().unwrap_or_else(|| args.file.with_extension(args.format.ending()));
     let mut file = File::create_new(&path).map_err(|e| match e.kind() {
@@ -69,7 +68,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     })?;
     let size = text::bytes(file.metadata()?.len());
     writeln!(out, "{}: {size}{said}", path.display())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(GOOD)
 }
 
 fn write(trace: &Trace, format: Format, out: &mut impl Write) -> Result<String, Box<dyn std::error::Error>> {

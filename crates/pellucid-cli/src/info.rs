@@ -2,17 +2,19 @@
 
 use std::env::consts;
 use std::io::Write;
-use std::process::ExitCode;
 
 use pellucid::{Device, DeviceType, default_device, device_count, device_info, memory};
 use serde::Serialize;
 
-use crate::{Outcome, text};
+use crate::{GOOD, Outcome, text};
 
 /// The options of `pellucid info`.
 #[derive(clap::Args)]
-#[command(after_help = "Example: pellucid info --json")]
+#[command(after_help = "Examples:\n  pellucid info --json\n  pellucid info --roof")]
 pub struct Args {
+    /// Also measure how fast each device is, which takes a moment
+    #[arg(long)]
+    roof: bool,
     /// Print JSON for programs
     #[arg(long)]
     json: bool,
@@ -37,7 +39,15 @@ struct DeviceFacts {
     architecture: String,
     backend: String,
     memory_bytes: u64,
+    driver: String,
     features: Vec<String>,
+    roof: Option<RoofFacts>,
+}
+
+#[derive(Serialize)]
+struct RoofFacts {
+    bytes_per_second: f64,
+    flops_per_second: f64,
 }
 
 #[derive(Serialize)]
@@ -58,21 +68,22 @@ struct Missing {
 
 /// Prints what this machine offers.
 pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
-    let info = gather()?;
+    let info = gather(args.roof)?;
     if args.json {
         text::json(out, &info)?;
     } else {
         print(&info, out)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(GOOD)
 }
 
-fn gather() -> Result<Info, Box<dyn std::error::Error>> {
+fn gather(roof: bool) -> Result<Info, Box<dyn std::error::Error>> {
     let mut devices = Vec::new();
     for kind in [DeviceType::Cpu, DeviceType::Gpu] {
         for index in 0..device_count(kind) {
             let device = Device::new(kind, index);
             let info = device_info(device)?;
+            let roof = if roof { Some(pellucid::roof(device)?) } else { None };
             devices.push(DeviceFacts {
                 device: device.to_string(),
                 default: device == default_device(),
@@ -80,7 +91,12 @@ fn gather() -> Result<Info, Box<dyn std::error::Error>> {
                 architecture: info.architecture,
                 backend: info.backend,
                 memory_bytes: info.memory_size,
+                driver: info.driver,
                 features: info.features,
+                roof: roof.map(|r| RoofFacts {
+                    bytes_per_second: r.bytes_per_second,
+                    flops_per_second: r.flops_per_second,
+                }),
             });
         }
     }
@@ -130,7 +146,11 @@ fn print(info: &Info, out: &mut impl Write) -> std::io::Result<()> {
     for d in &info.devices {
         let default = if d.default { " (default)" } else { "" };
         writeln!(out, "device   {}{default}: {}, {}, {}", d.device, d.name, d.architecture, d.backend)?;
-        writeln!(out, "         memory {}", text::bytes(d.memory_bytes))?;
+        let driver = if d.driver.is_empty() { String::new() } else { format!(", driver {}", d.driver) };
+        writeln!(out, "         memory {}{driver}", text::bytes(d.memory_bytes))?;
+        if let Some(roof) = &d.roof {
+            writeln!(out, "         reaches {}", text::roof(roof.bytes_per_second, roof.flops_per_second))?;
+        }
         if !d.features.is_empty() {
             writeln!(out, "         features {}", d.features.join(" "))?;
         }
@@ -153,8 +173,9 @@ mod tests {
     #[test]
     fn the_cpu_is_always_listed() {
         let mut out = Vec::new();
-        run(&Args { json: false }, &mut out).unwrap();
+        run(&Args { json: false, roof: true }, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("Device(cpu, 0)"), "{text}");
+        assert!(text.contains(" GB/s") && text.contains(" GFLOP/s"), "{text}");
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::ValueEnum;
 use pellucid_trace::schema::OpView;
@@ -11,7 +10,7 @@ use serde::Serialize;
 
 use crate::rerun::is_input;
 use crate::text::{self, Side};
-use crate::{Outcome, open::open};
+use crate::{GOOD, Outcome, open::open};
 
 /// The options of `pellucid ops`.
 #[derive(clap::Args)]
@@ -103,13 +102,13 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     }
     if args.json {
         text::json(out, &lines)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(GOOD);
     }
     print(&lines, out)?;
     if all > lines.len() {
         writeln!(out, "… and {} more; --limit 0 shows all", text::count((all - lines.len()) as u64))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(GOOD)
 }
 
 fn line<'a>(op: &OpView<'a>, launch: Option<&(&'a str, u64, Option<u64>)>) -> Line<'a> {
@@ -149,6 +148,7 @@ fn print(lines: &[Line], out: &mut impl Write) -> std::io::Result<()> {
             _ if l.error.is_some() => "failed".to_owned(),
             (Some(time), _) => text::span(time),
             (None, Some(_)) => "fused".to_owned(),
+            (None, None) if l.inputs.is_empty() => "given".to_owned(),
             (None, None) => "view".to_owned(),
         };
         let name = match l.label {

@@ -2,9 +2,8 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use crate::{Outcome, text};
+use crate::{GOOD, Outcome, text};
 
 /// The options of `pellucid recover`.
 #[derive(clap::Args)]
@@ -34,13 +33,13 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     } else {
         writeln!(
             out,
-            "{}: {}, {}, {} saved; {} part(s) lost",
+            "{}: {}, {}, {} saved; {} lost",
             path.display(),
             text::counted(counts.ops, "op"),
             text::counted(counts.launches, "launch"),
             text::counted(counts.tensors, "array"),
-            saved.lost
+            text::counted(saved.lost as u64, "part")
         )?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(GOOD)
 }

@@ -1,34 +1,37 @@
 //! `pellucid replay`: runs what was recorded again, on any device, without the program, and compares.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
-use pellucid::{Array, Device, capture, default_device};
-use pellucid_trace::schema::{OpView, StatsView};
+use pellucid::{Array, Device, capture, default_device, device_info};
+use pellucid_trace::Trace;
+use pellucid_trace::schema::{DeviceInfo, OpView, StatsView};
 use serde::Serialize;
 
 use crate::device_name::DeviceName;
 use crate::elements::tolerance;
 use crate::progress::Progress;
-use crate::rerun::{Made, Plan};
+use crate::rerun::{Failure, Made, Plan, Way, is_input};
+use crate::skipped::Skipped;
 use crate::text::{self, Side};
-use crate::{Outcome, open::open};
+use crate::{FOUND, GOOD, Outcome, UNABLE, open::open};
 
 /// The options of `pellucid replay`.
 #[derive(clap::Args)]
 #[command(after_help = "Example: pellucid replay run.pltrace --device cpu --check\n\n\
-    Exit code 1 if --check finds a result that is not the recorded one.")]
+    On the device and driver of the recording --check wants the same bits; elsewhere, and for what follows from\n\
+    results that are only close, the figures must agree within the type's tolerance.\n\n\
+    Exit code 1 if --check finds a result that is not the recorded one, or if an operation was skipped or a result has\n\
+    no recorded figures; 2 if nothing could be compared at all. Without --check, 0 whenever the replay ran.")]
 pub struct Args {
     /// The trace
     file: PathBuf,
     /// Where to run; without it, on the default device
     #[arg(long, value_enum)]
     device: Option<DeviceName>,
-    /// Compare every result with the recorded figures: exactly on the same kind of device, else within the type's
-    /// tolerance
+    /// Compare every result with the recorded figures
     #[arg(long)]
     check: bool,
     /// Run this many times; the best time of each launch counts
@@ -42,17 +45,31 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Report {
     device: String,
     launches: Vec<Timed>,
     recorded_ns: u64,
     replayed_ns: u64,
-    skipped: u64,
-    first_skipped: Option<String>,
+    #[serde(flatten)]
+    skipped: Skipped,
     checked: u64,
     exact: u64,
+    /// Results without recorded figures.
+    unknown: u64,
     different: Vec<Difference>,
+}
+
+impl Report {
+    /// The exit code of a check.
+    fn verdict(&self) -> u8 {
+        match self {
+            _ if !self.different.is_empty() => FOUND,
+            _ if self.checked == 0 => UNABLE,
+            _ if !self.skipped.is_empty() || self.unknown > 0 => FOUND,
+            _ => GOOD,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -71,63 +88,45 @@ struct Difference {
     what: String,
 }
 
-/// Runs the trace again. Exit code 1 if a result differs from the recorded one.
+/// Runs the trace again. With --check, exit code 1 if a result is not the recorded one or was not compared.
 pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     let trace = open(&args.file)?;
     let device = args.device.map_or_else(default_device, Device::from);
-    let stats: HashMap<u64, StatsView> =
-        if args.check { trace.stats()?.iter().map(|s| (s.array, s)).collect() } else { HashMap::new() };
-    if args.check && stats.is_empty() {
-        return Err("the trace has no figures to check against; capture it with `--mode replay`".into());
-    }
+    let mut checker = if args.check { Some(Checker::new(&trace, device)?) } else { None };
     let launches: HashMap<u64, (&str, u64)> = trace
         .launches()?
         .iter()
         .map(|l| (l.id, (l.kernel, u64::try_from(l.end_ns.saturating_sub(l.start_ns)).unwrap_or(0))))
         .collect();
     let plan = Plan::new(&trace)?;
-    let mut report = Report {
-        device: device.to_string(),
-        launches: Vec::new(),
-        recorded_ns: 0,
-        replayed_ns: 0,
-        skipped: 0,
-        first_skipped: None,
-        checked: 0,
-        exact: 0,
-        different: Vec::new(),
-    };
+    let mut report = Report { device: device.to_string(), ..Report::default() };
     let mut progress = Progress::new("replaying", trace.ops()?.len() * args.repeat as usize);
     for round in 0..args.repeat {
         let (mut at, mut last) = (0, Instant::now());
         plan.run(
-            device,
-            true,
+            Way { device, fused: true, stand_in: None },
             |_| true,
             |_, op, made, _| {
                 progress.step();
-                match made {
-                    Made::Ran(array) => {
-                        let took = last.elapsed().as_nanos() as u64;
-                        let launch = op.launch.and_then(|id| launches.get(&id).copied());
-                        let (kernel, recorded_ns) = launch.unwrap_or((op.name, 0));
-                        if round == 0 {
-                            let kernel = kernel.to_owned();
-                            report.launches.push(Timed { op: op.id, kernel, recorded_ns, replayed_ns: took });
-                            check(&mut report, &stats, op, array, device)?;
-                        } else if let Some(timed) = report.launches.get_mut(at) {
-                            timed.replayed_ns = timed.replayed_ns.min(took);
-                        }
-                        at += 1;
+                if let Made::Ran(_) = made {
+                    let took = last.elapsed().as_nanos() as u64;
+                    let launch = op.launch.and_then(|id| launches.get(&id).copied());
+                    let (kernel, recorded_ns) = launch.unwrap_or((op.name, 0));
+                    if round == 0 {
+                        let kernel = kernel.to_owned();
+                        report.launches.push(Timed { op: op.id, kernel, recorded_ns, replayed_ns: took });
+                    } else if let Some(timed) = report.launches.get_mut(at) {
+                        timed.replayed_ns = timed.replayed_ns.min(took);
                     }
-                    Made::Given(array) if round == 0 => check(&mut report, &stats, op, array, device)?,
-                    Made::Missing(why) if round == 0 => {
-                        report.skipped += 1;
-                        report
-                            .first_skipped
-                            .get_or_insert_with(|| format!("op {} ({}): {why}", op.id, op.name));
+                    at += 1;
+                }
+                if round == 0 {
+                    if let Made::Missing(why) = &made {
+                        report.skipped.add(op, why);
                     }
-                    Made::Given(_) | Made::Lazy | Made::Missing(_) => {}
+                    if let Some(checker) = &mut checker {
+                        checker.compare(&mut report, op, &made)?;
+                    }
                 }
                 last = Instant::now();
                 Ok(())
@@ -142,35 +141,84 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     } else {
         print(args, &report, out)?;
     }
-    Ok(if report.different.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if args.check { report.verdict() } else { GOOD })
 }
 
-/// Compares a result with what was recorded of it.
-fn check(
-    report: &mut Report,
-    stats: &HashMap<u64, StatsView>,
-    op: &OpView,
-    array: &Array,
+/// The CPU's name in a trace.
+const CPU: &str = "Device(cpu, 0)";
+
+/// Compares results with what was recorded of them.
+struct Checker<'a> {
+    stats: HashMap<u64, StatsView<'a>>,
+    /// Names of the recorded devices whose results must be met to the last bit.
+    same: HashSet<&'a str>,
     device: Device,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let Some(recorded) = stats.get(&op.id) else { return Ok(()) };
-    report.checked += 1;
-    let found = capture::figures(array)?;
-    if format!("{:016x}", found.hash) == recorded.hash {
-        report.exact += 1;
-        return Ok(());
+    /// Arrays that are not known to have the recorded bits: what is made from them need not have them either.
+    inexact: HashSet<u64>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(trace: &'a Trace, device: Device) -> Result<Checker<'a>, Failure> {
+        let stats: HashMap<u64, StatsView> = trace.stats()?.iter().map(|s| (s.array, s)).collect();
+        if stats.is_empty() {
+            return Err("the trace has no figures to check against; capture it with `--mode replay`".into());
+        }
+        let is_same = |recorded: &DeviceInfo, now: Device| {
+            device_info(now).is_ok_and(|now| {
+                (&recorded.name, &recorded.architecture, &recorded.backend, &recorded.driver)
+                    == (&now.device_name, &now.architecture, &now.backend, &now.driver)
+                    && recorded.features == now.features
+            })
+        };
+        // What a GPU cannot do runs on the CPU, so that the CPU takes part in every replay.
+        let kinds = if device == Device::cpu() { vec![device] } else { vec![device, Device::cpu()] };
+        let devices = trace.manifest().devices.iter();
+        let same = devices.filter(|recorded| kinds.iter().any(|now| is_same(recorded, *now)));
+        let same = same.map(|recorded| recorded.device.as_str()).collect();
+        Ok(Checker { stats, same, device, inexact: HashSet::new() })
     }
-    let same_kind = op.device.contains(&device.device_type().to_string()) && !op.fallback;
-    let what = if same_kind && device == Device::cpu() {
-        Some(format!("hash {:016x}, recorded {}", found.hash, recorded.hash))
-    } else {
-        further_apart(&found, recorded, array)
-    };
-    if let Some(what) = what {
-        let (name, call_site) = (op.name.to_owned(), op.call_site.to_owned());
-        report.different.push(Difference { op: op.id, name, call_site, what });
+
+    /// Whether a row must give the recorded bits.
+    fn is_exact(&self, op: &OpView) -> bool {
+        let here = self.same.contains(op.device);
+        let ran_there = match (self.device == Device::cpu(), op.fallback) {
+            (true, true) => self.same.contains(CPU),
+            (true, false) => here,
+            (false, true) => here && op.device != CPU && self.same.contains(CPU),
+            (false, false) => here && op.device != CPU,
+        };
+        ran_there && !op.inputs.iter().any(|input| self.inexact.contains(input))
     }
-    Ok(())
+
+    fn compare(&mut self, report: &mut Report, op: &OpView, made: &Made) -> Result<(), Failure> {
+        let exact = is_input(op) || self.is_exact(op);
+        if !exact {
+            self.inexact.insert(op.id);
+        }
+        let (Made::Ran(array) | Made::Given(array)) = made else { return Ok(()) };
+        let Some(recorded) = self.stats.get(&op.id) else {
+            report.unknown += u64::from(matches!(made, Made::Ran(_)));
+            return Ok(());
+        };
+        report.checked += 1;
+        let found = capture::figures(array)?;
+        if format!("{:016x}", found.hash) == recorded.hash {
+            report.exact += 1;
+            self.inexact.remove(&op.id);
+            return Ok(());
+        }
+        self.inexact.insert(op.id);
+        let what = if exact {
+            Some(format!("hash {:016x}, recorded {}", found.hash, recorded.hash))
+        } else {
+            further_apart(&found, recorded, array)
+        };
+        if let Some(what) = what {
+            let (name, call_site) = (op.name.to_owned(), op.call_site.to_owned());
+            report.different.push(Difference { op: op.id, name, call_site, what });
+        }
+        Ok(())
+    }
 }
 
 /// The first figure that is further from the recorded one than the type's tolerance allows.
@@ -206,10 +254,7 @@ fn print(args: &Args, report: &Report, out: &mut impl Write) -> Result<(), Box<d
         text::span(replayed),
         text::span(recorded)
     )?;
-    if report.skipped > 0 {
-        let why = report.first_skipped.as_deref().unwrap_or_default();
-        writeln!(out, "{} could not run; first {why}", text::counted(report.skipped, "op"))?;
-    }
+    report.skipped.print(args.limit, out)?;
     let mut slowest: Vec<&Timed> = report.launches.iter().collect();
     slowest.sort_by_key(|l| std::cmp::Reverse(l.replayed_ns));
     if args.limit > 0 && !slowest.is_empty() {
@@ -241,8 +286,19 @@ fn print(args: &Args, report: &Report, out: &mut impl Write) -> Result<(), Box<d
             let place = text::short(&d.call_site, 60);
             writeln!(out, "  {} op {} ({}) at {place}: {}", text::bad("differs"), d.op, d.name, d.what)?;
         }
-        if report.different.is_empty() {
-            writeln!(out, "  {}", text::good("the replay agrees with the recording"))?;
+        if report.unknown > 0 {
+            let results = text::counted(report.unknown, "result");
+            writeln!(out, "  {} {results} without recorded figures", text::bad("not compared:"))?;
+        }
+        match report.verdict() {
+            GOOD => writeln!(out, "  {}", text::good("the replay agrees with the recording"))?,
+            UNABLE => writeln!(out, "  {}", text::bad("nothing could be compared"))?,
+            _ if report.different.is_empty() => {
+                let left = text::counted(report.skipped.count() + report.unknown, "operation");
+                let what = format!("what was compared agrees with the recording, but {left} were left out");
+                writeln!(out, "  {}", text::bad(&what))?;
+            }
+            _ => {}
         }
     }
     Ok(())

@@ -4,16 +4,21 @@
 
 use std::collections::HashMap;
 
-use pellucid::op::Op;
-use pellucid::{Array, Device, Dtype, Shape, memory, with_device};
+use pellucid::op::{CustomKernel, Op};
+use pellucid::{Array, Device, DeviceType, Dtype, Shape, memory, with_device};
 use pellucid_trace::schema::OpView;
 use pellucid_trace::{Mode, Trace};
+
+use crate::text;
 
 /// Why something could not run again.
 pub type Failure = Box<dyn std::error::Error>;
 
 /// No array of a trace may have more elements, whatever its strides: work on it would not end.
 const MOST_ELEMENTS: u64 = 1 << 36;
+
+/// No array's elements have a longer header in the file.
+const MOST_HEADER: u64 = 64 << 10;
 
 /// What is known of the rows before anything runs.
 pub struct Plan<'a> {
@@ -25,6 +30,17 @@ pub struct Plan<'a> {
     last_use: Vec<usize>,
 }
 
+/// How to run rows again.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// Where.
+    pub device: Device,
+    /// Whether what was one launch is one launch again; otherwise every operation runs by itself.
+    pub fused: bool,
+    /// Where kernels run that `device` cannot run; without it they are skipped, and all that needs them.
+    pub stand_in: Option<Device>,
+}
+
 /// What became of one row.
 pub enum Made<'a> {
     /// An array from before the window, or a constant.
@@ -33,8 +49,19 @@ pub enum Made<'a> {
     Lazy,
     /// The result of a launch, evaluated.
     Ran(&'a Array),
-    /// It cannot run: what it reads is not in the file, or it failed when it was recorded.
-    Missing(String),
+    /// The result of a kernel that the device cannot run, from the one that stands in for it.
+    Elsewhere(&'a Array, String),
+    /// It did not run.
+    Missing(Why),
+}
+
+/// Why something did not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// For a reason of its own.
+    Itself(String),
+    /// An array that it reads was not made.
+    Reads(u64),
 }
 
 impl<'a> Plan<'a> {
@@ -92,7 +119,7 @@ impl<'a> Plan<'a> {
             held = held.saturating_sub(ending.remove(&row).unwrap_or(0));
         }
         if peak > limit {
-            let (need, have) = (crate::text::bytes(peak), crate::text::bytes(limit));
+            let (need, have) = (text::bytes(peak), text::bytes(limit));
             return Err(
                 format!("running the trace again needs {need} of memory; {have} may be used here").into()
             );
@@ -102,15 +129,13 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Builds the rows for which `wanted` is true, in order, on `device`, and shows each to `see`, with its row. With
-    /// `fused`, what was one launch is one launch again; otherwise every operation runs by itself.
+    /// Builds the rows for which `wanted` is true, in order, and shows each to `see`, with its row.
     ///
     /// # Errors
     /// A damaged array, an operation that is not one, or work that fails.
     pub fn run(
         &self,
-        device: Device,
-        fused: bool,
+        way: Way,
         wanted: impl Fn(usize) -> bool,
         mut see: impl FnMut(usize, &OpView, Made, &Arrays) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -122,28 +147,38 @@ impl<'a> Plan<'a> {
                 launch_ends.insert(launch, row);
             }
         }
-        for (row, op) in table.iter().enumerate() {
-            if !wanted(row) {
-                continue;
-            }
-            let array = match self.build(device, &op, &arrays) {
-                Ok(array) => array,
+        for (row, op) in table.iter().enumerate().filter(|(row, _)| wanted(*row)) {
+            let Built { array, elsewhere, custom } = match self.build(way, &op, &arrays) {
+                Ok(built) => built,
                 Err(Trouble::Missing(why)) => {
                     see(row, &op, Made::Missing(why), &arrays)?;
                     continue;
                 }
                 Err(Trouble::Failed(error)) => return Err(error),
             };
+            let alone = op.launch.is_some() && !way.fused;
             let ends = op.launch.is_some_and(|launch| launch_ends.get(&launch) == Some(&row));
             // What only this operation reads is given up first: a value that somebody holds cannot be fused away.
-            if !(op.launch.is_some() && !fused) {
+            if !alone {
                 self.give_up(row, &op, &mut arrays, |maker| maker != row);
             }
             if op.inputs.is_empty() && op.launch.is_none() {
                 see(row, &op, Made::Given(&array), &arrays)?;
-            } else if ends || (op.launch.is_some() && !fused) {
-                array.eval().map_err(|e| format!("op {} ({}): {e}", op.id, op.name))?;
-                see(row, &op, Made::Ran(&array), &arrays)?;
+            } else if ends || alone {
+                match array.eval() {
+                    Ok(()) => {}
+                    // The device may lack what a kernel of the user needs; the rest can still run.
+                    Err(error) if custom => {
+                        see(row, &op, Made::Missing(Why::Itself(error.to_string())), &arrays)?;
+                        continue;
+                    }
+                    Err(error) => return Err(format!("op {} ({}): {error}", op.id, op.name).into()),
+                }
+                let made = match elsewhere {
+                    Some(why) => Made::Elsewhere(&array, why),
+                    None => Made::Ran(&array),
+                };
+                see(row, &op, made, &arrays)?;
             } else {
                 see(row, &op, Made::Lazy, &arrays)?;
             }
@@ -163,20 +198,27 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn build(&self, device: Device, op: &OpView, arrays: &Arrays) -> Result<Array, Trouble> {
+    fn build(&self, way: Way, op: &OpView, arrays: &Arrays) -> Result<Built, Trouble> {
         if let Some(error) = op.error {
-            return Err(Trouble::Missing(format!("it failed when it was recorded: {error}")));
+            return Err(missing(format!("it failed when it was recorded: {error}")));
         }
         let (shape, dtype) = spec(op)?;
         if is_input(op) {
+            let member = format!("tensors/{}.npy", op.id);
+            let stored = self.trace.member_sizes(&member).map_or(0, |(_, size)| size);
+            if stored > output_bytes(op).saturating_add(MOST_HEADER) {
+                let (stored, wanted) = (text::bytes(stored), text::bytes(output_bytes(op)));
+                return Err(format!("{member} holds {stored}, but array {} has {wanted}", op.id).into());
+            }
             let data = match self.trace.tensor(op.id) {
                 Ok(data) => data,
                 Err(pellucid_trace::Error::NoMember { .. }) => {
-                    return Err(Trouble::Missing("its elements are not in the file".to_owned()));
+                    return Err(missing("its elements are not in the file".to_owned()));
                 }
                 Err(error) => return Err(error.into()),
             };
-            return Ok(with_device(device, || Array::from_raw(&data.data, shape, dtype))??);
+            let array = with_device(way.device, || Array::from_raw(&data.data, shape, dtype))??;
+            return Ok(Built { array, elsewhere: None, custom: false });
         }
         let value: Op = serde_json::from_str(op.op)
             .map_err(|e| format!("op {} ({}) is not an operation of this version: {e}", op.id, op.name))?;
@@ -184,7 +226,15 @@ impl<'a> Plan<'a> {
         for input in op.inputs {
             match arrays.0.get(input) {
                 Some(array) => inputs.push(array.clone()),
-                None => return Err(Trouble::Missing(format!("array {input}, which it reads, is missing"))),
+                None => return Err(Trouble::Missing(Why::Reads(*input))),
+            }
+        }
+        let (mut device, mut elsewhere, mut custom) = (way.device, None, false);
+        if let Op::Custom(kernel) = &value {
+            custom = true;
+            if let Some(why) = cannot_run(kernel, way.device) {
+                device = way.stand_in.ok_or_else(|| missing(why.clone()))?;
+                elsewhere = Some(why);
             }
         }
         let array = with_device(device, || Array::apply(value, &inputs))?
@@ -199,14 +249,14 @@ impl<'a> Plan<'a> {
             )
             .into());
         }
-        Ok(array)
+        Ok(Built { array, elsewhere, custom })
     }
 
-    /// The rows that `row` needs, itself included.
-    pub fn needed_by(&self, row: usize) -> Result<Vec<bool>, Failure> {
+    /// The rows that these rows need, themselves included.
+    pub fn needed_by(&self, rows: &[usize]) -> Result<Vec<bool>, Failure> {
         let table = self.trace.ops()?;
         let mut needed = vec![false; table.len()];
-        let mut open = vec![row];
+        let mut open = rows.to_vec();
         while let Some(row) = open.pop() {
             if std::mem::replace(&mut needed[row], true) {
                 continue;
@@ -230,9 +280,33 @@ impl Arrays {
     }
 }
 
+/// A row's result, not evaluated yet.
+struct Built {
+    array: Array,
+    /// Why it is on the device that stands in, if it is.
+    elsewhere: Option<String>,
+    /// Whether it is a kernel of the user.
+    custom: bool,
+}
+
 enum Trouble {
-    Missing(String),
+    Missing(Why),
     Failed(Failure),
+}
+
+fn missing(why: String) -> Trouble {
+    Trouble::Missing(Why::Itself(why))
+}
+
+/// Why a kernel of the user cannot run on a device, as far as that is known beforehand.
+fn cannot_run(kernel: &CustomKernel, device: Device) -> Option<String> {
+    (device.device_type() == DeviceType::Cpu && !kernel.has_host_version()).then(|| {
+        let name = text::short(&kernel.name, 40);
+        format!(
+            "kernel {name:?} has no version for the host here; a trace carries its WGSL only (run the command inside \
+             the program that has the kernel, or on a GPU)"
+        )
+    })
 }
 
 impl<E: Into<Failure>> From<E> for Trouble {

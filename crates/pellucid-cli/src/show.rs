@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use pellucid::Array;
 use pellucid_trace::Trace;
@@ -10,7 +9,7 @@ use pellucid_trace::schema::{LaunchView, OpView, StatsView};
 
 use crate::rerun::{is_input, spec};
 use crate::text;
-use crate::{Outcome, open::open};
+use crate::{GOOD, Outcome, open::open};
 
 /// Larger arrays are not read for printing.
 const PRINTED_BYTES: usize = 64 << 20;
@@ -58,7 +57,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     } else {
         print(&trace, &op, launch.as_ref(), out)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(GOOD)
 }
 
 fn print(

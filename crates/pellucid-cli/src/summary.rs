@@ -2,13 +2,12 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use pellucid_trace::analysis::{Analysis, Cost, MemoryUse, StreamUse, analyse};
 use pellucid_trace::{Manifest, Trace};
 
 use crate::text::{self, Side};
-use crate::{Outcome, open::open};
+use crate::{GOOD, Outcome, open::open};
 
 /// The options of `pellucid summary`.
 #[derive(clap::Args)]
@@ -33,7 +32,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     } else {
         print(&trace, &analysis, args.limit, out)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(GOOD)
 }
 
 /// Prints everything a person wants to know first.
@@ -72,6 +71,10 @@ fn totals(trace: &Trace, analysis: &Analysis, out: &mut impl Write) -> std::io::
         machine.cores,
         text::bytes(machine.memory_bytes)
     )?;
+    for (device, roof) in manifest.devices.iter().filter_map(|d| Some((d, d.roof.as_ref()?))) {
+        let reaches = text::roof(roof.bytes_per_second, roof.flops_per_second);
+        writeln!(out, "{} reaches {reaches}, as measured", text::short(&device.device, 40))?;
+    }
     let counts = totals.counts;
     writeln!(
         out,
@@ -84,11 +87,11 @@ fn totals(trace: &Trace, analysis: &Analysis, out: &mut impl Write) -> std::io::
     )?;
     writeln!(
         out,
-        "{} ({} views and inputs), {} wait(s), {} memory event(s)",
+        "{} ({} views and inputs), {}, {}",
         text::counted(counts.ops, "op"),
         text::count(totals.views),
-        text::count(counts.sync),
-        text::count(counts.memory)
+        text::counted(counts.sync, "wait"),
+        text::counted(counts.memory, "memory event")
     )?;
     if totals.errors > 0 {
         writeln!(out, "{} {} failed", text::bad("error"), text::counted(totals.errors, "op"))?;
@@ -197,11 +200,11 @@ fn memory(out: &mut impl Write, use_: &MemoryUse, manifest: &Manifest, limit: us
     }
     writeln!(
         out,
-        "  peak {} at {} (limit {}); {} buffer(s) from the system, {} from the cache",
+        "  peak {} at {} (limit {}); {} from the system, {} from the cache",
         text::bytes(use_.peak),
         text::time(use_.peak_ns),
         text::bytes(manifest.memory.limit),
-        text::count(use_.allocations),
+        text::counted(use_.allocations, "buffer"),
         text::count(use_.reuses)
     )?;
     if use_.held_before > 0 {
@@ -230,20 +233,24 @@ fn waits(out: &mut impl Write, analysis: &Analysis) -> std::io::Result<()> {
     text::heading(out, "Waits")?;
     writeln!(
         out,
-        "  the host waited {} time(s), {}; streams waited for each other {} time(s), {}",
-        text::count(waits.host),
+        "  the host waited {}, {}; streams waited for each other {}, {}",
+        text::counted(waits.host, "time"),
         text::span(waits.host_ns),
-        text::count(waits.streams),
+        text::counted(waits.streams, "time"),
         text::span(waits.streams_ns)
     )?;
     if path.launches > 0 {
+        // Below that, more streams would not be worth the trouble.
+        let faster = match path.parallelism {
+            times if times >= 1.1 => format!("; with streams enough and no gaps, {times:.1} times as fast"),
+            _ => String::new(),
+        };
         writeln!(
             out,
-            "  longest chain: {} of {}, {}; without gaps and with streams enough, {:.1} times as fast",
+            "  longest chain: {} of {}, {}{faster}",
             text::span(path.time_ns),
             text::span(path.total_ns),
-            text::counted(path.launches, "launch"),
-            path.parallelism
+            text::counted(path.launches, "launch")
         )?;
     }
     Ok(())

@@ -75,6 +75,11 @@ pub fn rate(value: f64) -> String {
     }
 }
 
+/// The fastest a device goes.
+pub fn roof(bytes_per_second: f64, flops_per_second: f64) -> String {
+    format!("{} GB/s and {} GFLOP/s", rate(bytes_per_second / 1e9), rate(flops_per_second / 1e9))
+}
+
 /// An element or a figure, short but with every digit that tells something apart.
 pub fn value(v: f64) -> String {
     if v == 0.0 || (1e-3..1e7).contains(&v.abs()) {

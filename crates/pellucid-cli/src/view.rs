@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::{Outcome, open::open, page::VIEWER};
+use crate::{GOOD, Outcome, open::open, page::VIEWER};
 
 /// The options of `pellucid view`.
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
             let _ = answer(&stream, &file, port);
         });
     }
-    Ok(std::process::ExitCode::SUCCESS)
+    Ok(GOOD)
 }
 
 /// Answers one request.

@@ -24,7 +24,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             trace.check()?;
             println!("{}", serde_json::to_string(&trace.manifest().counts)?);
         }
-        "summary" => println!("{}", serde_json::to_string(&analysis::analyse(&trace)?)?),
+        "summary" => {
+            // As the command does it: nothing is shown of a file that contradicts itself.
+            trace.check()?;
+            println!("{}", serde_json::to_string(&analysis::analyse(&trace)?)?);
+        }
         "perfetto" => {
             println!("{}", serde_json::to_string(&export::perfetto(&trace, File::create(out()?)?)?)?)
         }
@@ -37,9 +41,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         other => return Err(format!("{other} is not a command").into()),
     }
-    eprintln!("{command} took {:.2?}", began.elapsed());
-    if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
-        status.lines().filter(|line| line.starts_with("VmHWM")).for_each(|line| eprintln!("{line}"));
+    eprintln!("seconds {:.3}", began.elapsed().as_secs_f64());
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if let Some(peak) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix(" kB")) {
+        eprintln!("peak KiB {}", peak.trim());
     }
     Ok(())
 }

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use zip::read::read_zipfile_from_stream;
 
 use crate::archive::{Archive, Member};
-use crate::reader::Trace;
+use crate::reader::{Limits, Trace, json_memory};
 use crate::schema::{Counts, DeviceInfo, FORMAT, Manifest, StreamInfo, TABLES, VERSION, is_input};
 use crate::{Error, Result};
+
+/// Arrays of zeros may be large in a small file; larger ones than this are not saved from one.
+const MOST_TENSOR: u64 = 1 << 30;
 
 /// What was saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +51,7 @@ fn io(action: &'static str, path: &Path, source: std::io::Error) -> Error {
 
 fn copy(path: &Path, source: File, out: &Path, target: File) -> Result<Recovered> {
     let size = source.metadata().map_err(|error| io("reading", path, error))?.len();
+    let justified = Limits::default().justified(size);
     let mut reader = BufReader::new(source);
     let mut archive = Archive::new(target);
     let mut manifest = Manifest::default();
@@ -70,14 +74,17 @@ fn copy(path: &Path, source: File, out: &Path, target: File) -> Result<Recovered
         let declared = member.size();
         // A name that comes twice keeps its first content, as does a table after a hole.
         let table = name.split('/').next().unwrap_or_default().to_owned();
+        let most = if table == "tensors" { justified.max(MOST_TENSOR) } else { justified };
+        let mut data = Vec::new();
         if !crate::reader::is_justified(member.compressed_size(), declared, size)
+            || declared > most
+            || data.try_reserve_exact(declared as usize).is_err()
             || names.contains(&name)
             || holes.contains(&table)
         {
             lost += 1;
             continue;
         }
-        let mut data = Vec::new();
         let complete =
             member.take(declared + 1).read_to_end(&mut data).is_ok_and(|read| read as u64 == declared);
         if !complete {
@@ -88,7 +95,9 @@ fn copy(path: &Path, source: File, out: &Path, target: File) -> Result<Recovered
             continue;
         }
         if name == "manifest.json" || table == "draft" {
-            if let Ok(found) = serde_json::from_slice(&data) {
+            if json_memory(&data) <= justified
+                && let Ok(found) = serde_json::from_slice(&data)
+            {
                 manifest = found;
             }
             continue;

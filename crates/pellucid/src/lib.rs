@@ -16,6 +16,7 @@ pub mod op;
 pub mod ops;
 pub mod random;
 mod region;
+mod roof;
 mod stream;
 
 pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape};
@@ -26,6 +27,7 @@ pub use device::{
 };
 pub use error::{Error, Result};
 pub use eval::{AsArray, async_eval, depends, eval, export_to_dot, fusion, set_fusion};
+pub use roof::{Roof, roof};
 pub use stream::{
     Stream, default_stream, new_stream, replace_scope, set_default_stream, streams, synchronize, with_device,
     with_stream,

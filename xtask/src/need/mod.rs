@@ -18,6 +18,8 @@ pub enum Need {
     RustComponent(&'static str, &'static str),
     /// Python packages, in a virtual environment of their own. The step finds its `python` first in `PATH`.
     Python(&'static [&'static str]),
+    /// Node itself, new enough. The step finds its `node` first in `PATH`.
+    Node,
     /// The packages named in the `package.json` of this folder.
     Npm(&'static str),
 }
@@ -60,6 +62,7 @@ impl Need {
             Need::System(packages, _) => packages.join(" "),
             Need::RustComponent(name, _) => name.to_owned(),
             Need::Python(packages) => format!("Python: {}", packages.join(" ")),
+            Need::Node => "Node".to_owned(),
             Need::Npm(folder) => format!("npm packages of {folder}/"),
         }
     }
@@ -83,6 +86,7 @@ impl Need {
             }
             Need::RustComponent(name, program) => rust_component(name, program),
             Need::Python(packages) => python::ensure(packages),
+            Need::Node => node::runtime(),
             Need::Npm(folder) => node::ensure(folder),
         }
     }
@@ -91,7 +95,7 @@ impl Need {
     pub fn path(self) -> Option<PathBuf> {
         match self {
             Need::Python(_) => Some(python::bin()),
-            Need::Npm(_) => node::bin(),
+            Need::Node | Need::Npm(_) => node::bin(),
             _ => None,
         }
     }

@@ -41,7 +41,8 @@ pub fn bin() -> Option<PathBuf> {
     (!is_recent("node") && is_recent(&own.join("node").to_string_lossy())).then_some(own)
 }
 
-fn runtime() -> Result<()> {
+/// Makes sure that there is a Node new enough: the system's, or one of our own.
+pub fn runtime() -> Result<()> {
     if is_recent("node") && process::has_program("npm") || bin().is_some() {
         return Ok(());
     }

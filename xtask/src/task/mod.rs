@@ -2,10 +2,12 @@
 
 pub mod bench;
 pub mod bench_capture;
+pub mod bench_trace;
 pub mod check_targets;
 pub mod file_length;
 pub mod file_tests;
 pub mod python_tests;
 pub mod setup;
 pub mod test;
+pub mod trace_tests;
 pub mod viewer;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{check_targets, file_length, file_tests, python_tests, viewer};
+use super::{check_targets, file_length, file_tests, python_tests, trace_tests, viewer};
 use crate::need::{CLIPPY, GRAPHVIZ, RUSTFMT};
 use crate::process;
 use crate::step::{Filter, Finished, Outcome, Run, Step};
@@ -16,6 +16,7 @@ pub const STEPS: &[Step] = &[
     Step::new("tests", &[], Run::Tests(Filter::Plain)),
     Step::new("graph-tests", &[GRAPHVIZ], Run::Tests(Filter::Named("needs_graphviz"))),
     Step::new("file-tests", file_tests::NEEDS, Run::Task(file_tests::run)),
+    Step::new("trace-tests", trace_tests::NEEDS, Run::Task(trace_tests::run)),
     Step::new("python-tests", python_tests::NEEDS, Run::Task(python_tests::run)),
     Step::new("doc-tests", &[], Run::Cargo(&["test", "--workspace", "--doc", "--no-fail-fast"])),
     Step::new("doc", &[], Run::Doc),

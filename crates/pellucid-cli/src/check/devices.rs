@@ -6,9 +6,10 @@ use pellucid::op::Op;
 use pellucid::{Array, Device, with_device};
 use serde::Serialize;
 
-use crate::elements::{Distance, distance, index_of};
+use crate::elements::{Distance, distance, index_of, number_at};
 use crate::progress::Progress;
-use crate::rerun::{Failure, Made, Plan};
+use crate::rerun::{Failure, Made, Plan, Way, Why};
+use crate::skipped::Skipped;
 use crate::text::{self, Side};
 
 /// What was found.
@@ -22,6 +23,9 @@ pub struct Finding {
     identical: u64,
     /// The others, worst first.
     apart: Vec<Apart>,
+    /// What could not be compared.
+    #[serde(flatten)]
+    skipped: Skipped,
 }
 
 #[derive(Serialize)]
@@ -32,6 +36,8 @@ struct Apart {
     dtype: String,
     /// Index of the worst element.
     index: Vec<usize>,
+    /// What the CPU and the GPU made of it.
+    values: [String; 2],
     #[serde(flatten)]
     distance: Distance,
 }
@@ -40,6 +46,11 @@ impl Finding {
     /// True if no operation is off by more than its type's tolerance.
     pub fn is_good(&self) -> bool {
         self.apart.iter().all(|a| a.distance.beyond == 0)
+    }
+
+    /// True if something was compared.
+    pub fn looked(&self) -> bool {
+        self.compared > 0
     }
 
     /// Prints it for people.
@@ -56,6 +67,7 @@ impl Finding {
             text::count(self.compared),
             text::count(self.identical)
         )?;
+        self.skipped.print(limit, out)?;
         let rows = self.apart.iter().take(limit).map(|a| {
             vec![
                 a.op.to_string(),
@@ -65,6 +77,8 @@ impl Finding {
                 format!("{:.1e}", a.distance.relative),
                 text::count(a.distance.beyond),
                 format!("{:?}", a.index),
+                a.values[0].clone(),
+                a.values[1].clone(),
                 text::short(&a.call_site, 44),
             ]
         });
@@ -81,6 +95,8 @@ impl Finding {
             ("relative", Right),
             ("beyond", Right),
             ("worst at", Left),
+            ("CPU", Right),
+            ("GPU", Right),
             ("asked for at", Left),
         ];
         text::table(out, &headers, rows)
@@ -100,29 +116,44 @@ pub fn check(plan: &Result<Plan, String>, devices: &[Device]) -> Result<Finding,
     let mut found = Finding::default();
     let mut progress = Progress::new("comparing devices", plan.trace.ops()?.len());
     plan.run(
-        reference,
-        false,
+        Way { device: reference, fused: false, stand_in: Some(other) },
         |_| true,
         |_, op, made, arrays| {
             progress.step();
-            let Made::Ran(array) = made else { return Ok(()) };
+            let array = match made {
+                Made::Ran(array) => array,
+                Made::Elsewhere(_, why) => {
+                    found.skipped.add(op, &Why::Itself(why));
+                    return Ok(());
+                }
+                Made::Missing(why) => {
+                    found.skipped.add(op, &why);
+                    return Ok(());
+                }
+                Made::Given(_) | Made::Lazy => return Ok(()),
+            };
             let inputs: Option<Vec<Array>> = op.inputs.iter().map(|id| arrays.get(*id).cloned()).collect();
             let Some(inputs) = inputs else { return Ok(()) };
             let value: Op = serde_json::from_str(op.op)?;
             let again = with_device(other, || Array::apply(value, &inputs))??;
-            again.eval().map_err(|e| format!("op {} ({}) on {other}: {e}", op.id, op.name))?;
+            if let Err(error) = again.eval() {
+                found.skipped.add(op, &Why::Itself(format!("on {other}: {error}")));
+                return Ok(());
+            }
             found.compared += 1;
             let distance = distance(array, &again)?;
             if distance == Distance::default() {
                 found.identical += 1;
                 return Ok(());
             }
+            let [cpu, gpu] = [array, &again].map(|a| number_at(a, distance.position));
             found.apart.push(Apart {
                 op: op.id,
                 name: op.name.to_owned(),
                 call_site: op.call_site.to_owned(),
                 dtype: array.dtype().to_string(),
                 index: index_of(array.shape(), distance.position),
+                values: [text::value(cpu?), text::value(gpu?)],
                 distance,
             });
             Ok(())

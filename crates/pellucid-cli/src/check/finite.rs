@@ -10,7 +10,7 @@ use pellucid_trace::schema::OpView;
 use serde::Serialize;
 
 use crate::elements::{broadcast_position, index_of, number_at, numbers};
-use crate::rerun::{Arrays, Failure, Made, Plan, is_input};
+use crate::rerun::{Arrays, Failure, Made, Plan, Way, is_input};
 use crate::text;
 
 /// What was found.
@@ -61,6 +61,11 @@ impl Finding {
     /// True if no operation made one, and no array came with a NaN. An infinity that somebody put there is a mask.
     pub fn is_good(&self) -> bool {
         self.makers.is_empty() && self.given.iter().all(|g| g.nan == 0)
+    }
+
+    /// True if something was looked at.
+    pub fn looked(&self) -> bool {
+        self.checked > 0
     }
 
     /// Prints it for people.
@@ -117,9 +122,14 @@ fn amount(nan: u64, inf: u64) -> String {
     }
 }
 
-/// Looks at the figures of all results, then runs the first launches that went wrong again to see which operation and
-/// which element it was.
-pub fn check(trace: &Trace, plan: Option<&Plan>, devices: &[Device]) -> Result<Finding, Failure> {
+/// Looks at the figures of all results, then runs the first `limit` launches that went wrong again to see which
+/// operation and which element it was.
+pub fn check(
+    trace: &Trace,
+    plan: Option<&Plan>,
+    devices: &[Device],
+    limit: usize,
+) -> Result<Finding, Failure> {
     let stats: HashMap<u64, (u64, u64)> = trace.stats()?.iter().map(|s| (s.array, (s.nan, s.inf))).collect();
     if stats.is_empty() {
         let why = "the trace has no figures; capture it with `--mode stats` or `--mode replay`".to_owned();
@@ -163,10 +173,9 @@ pub fn check(trace: &Trace, plan: Option<&Plan>, devices: &[Device]) -> Result<F
             }
         }
     }
-    // Each look costs a replay of everything before it: the first few are what people want.
-    for maker in found.makers.iter_mut().take(3) {
-        let rows: Vec<usize> = maker.among.iter().map(|&r| r as usize).collect();
-        look(trace, plan, devices, maker, &rows)?;
+    if let Some(plan) = plan {
+        let shown = limit.min(found.makers.len());
+        look(plan, devices, &mut found.makers[..shown])?;
     }
     for maker in &mut found.makers {
         let ids = maker.among.iter().filter_map(|&r| Some(trace.ops().ok()?.get(r as usize)?.id)).collect();
@@ -200,39 +209,47 @@ fn constant(op: &OpView) -> Option<bool> {
     }
 }
 
-/// Runs what a launch needs again, operation by operation, and looks for the first result that is not finite.
-fn look(
-    trace: &Trace,
-    plan: Option<&Plan>,
-    devices: &[Device],
-    maker: &mut Maker,
-    rows: &[usize],
-) -> Result<(), Failure> {
-    let (Some(plan), Some(&last)) = (plan, rows.last()) else { return Ok(()) };
-    let recorded = trace.ops()?.get(last).map_or(String::new(), |op| op.device.to_owned());
-    let device = devices.iter().find(|d| d.to_string() == recorded).or(devices.first());
-    let Some(&device) = device else { return Ok(()) };
-    let needed = plan.needed_by(last)?;
-    let mut found = false;
-    plan.run(
-        device,
-        false,
-        |row| needed[row],
-        |row, op, made, arrays| {
-            let Made::Ran(array) = made else { return Ok(()) };
-            if found || !rows.contains(&row) {
-                return Ok(());
-            }
-            let figures = capture::figures(array)?;
-            if figures.nan + figures.inf == 0 {
-                return Ok(());
-            }
-            found = true;
-            let element = element(op, array, arrays)?;
-            *maker = Maker { element, ..self::maker(op, figures.nan, figures.inf, maker.among.clone()) };
-            Ok(())
-        },
-    )
+/// Runs what these launches need again, operation by operation, and looks for the first result of each that is not
+/// finite. One replay for each device that they ran on serves all of them.
+fn look(plan: &Plan, devices: &[Device], makers: &mut [Maker]) -> Result<(), Failure> {
+    let table = plan.trace.ops()?;
+    let recorded = |maker: &Maker| {
+        let row = *maker.among.last()? as usize;
+        let name = table.get(row)?.device.to_owned();
+        devices.iter().copied().find(|d| d.to_string() == name).or(devices.first().copied())
+    };
+    for &device in devices {
+        let mut maker_of: HashMap<usize, usize> = HashMap::new();
+        let mut last_rows = Vec::new();
+        for (i, maker) in makers.iter().enumerate().filter(|(_, m)| recorded(m) == Some(device)) {
+            maker_of.extend(maker.among.iter().map(|&row| (row as usize, i)));
+            last_rows.extend(maker.among.last().map(|&row| row as usize));
+        }
+        if last_rows.is_empty() {
+            continue;
+        }
+        let needed = plan.needed_by(&last_rows)?;
+        let stand_in = devices.iter().copied().find(|other| *other != device);
+        plan.run(
+            Way { device, fused: false, stand_in },
+            |row| needed[row],
+            |row, op, made, arrays| {
+                let (Made::Ran(array) | Made::Elsewhere(array, _)) = made else { return Ok(()) };
+                let Some(maker) = maker_of.get(&row).and_then(|&i| makers.get_mut(i)) else { return Ok(()) };
+                if maker.element.is_some() {
+                    return Ok(());
+                }
+                let figures = capture::figures(array)?;
+                if figures.nan + figures.inf == 0 {
+                    return Ok(());
+                }
+                let element = element(op, array, arrays)?;
+                *maker = Maker { element, ..self::maker(op, figures.nan, figures.inf, maker.among.clone()) };
+                Ok(())
+            },
+        )?;
+    }
+    Ok(())
 }
 
 fn element(op: &OpView, array: &Array, arrays: &Arrays) -> Result<Option<Element>, Failure> {

@@ -6,27 +6,29 @@ mod repeat;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use pellucid::{Device, DeviceType, device_count};
 use serde::Serialize;
 
 use crate::device_name::DeviceName;
 use crate::rerun::Plan;
-use crate::{Outcome, open::open, text};
+use crate::{FOUND, GOOD, Outcome, UNABLE, open::open, text};
 
 /// The options of `pellucid check`.
 #[derive(clap::Args)]
-#[command(after_help = "Example: pellucid check run.pltrace\n\n\
+#[command(
+    after_help = "Examples:\n  pellucid check run.pltrace\n  pellucid check run.pltrace --limit 100 --json\n\n\
     Exit code 1 if a NaN or infinity was made, if the devices disagree beyond their types' tolerance, or if two\n\
-    replays differ.")]
+    replays differ; 2 if nothing of the trace could be checked. Kernels of the user without a version for the host\n\
+    are named and left out of the comparison; the rest is checked."
+)]
 pub struct Args {
     /// The trace
     file: PathBuf,
     /// Replay only on this device
     #[arg(long, value_enum)]
     device: Option<DeviceName>,
-    /// How many findings of each kind to list
+    /// How many findings of each kind to look into and list; 0 for all
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
     /// Print JSON for programs
@@ -42,12 +44,16 @@ struct Report {
 }
 
 impl Report {
+    fn looked(&self) -> bool {
+        self.finite.looked() || self.devices.looked() || self.repeat.looked()
+    }
+
     fn is_good(&self) -> bool {
         self.finite.is_good() && self.devices.is_good() && self.repeat.is_good()
     }
 }
 
-/// Checks a trace. Exit code 1 if something is wrong in it.
+/// Checks a trace. Exit code 1 if something is wrong in it, 2 if there was nothing to check.
 pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     let trace = open(&args.file)?;
     // Without arrays in the file the figures still tell which launch it was.
@@ -62,17 +68,27 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
         .map(|kind| Device::new(kind, 0))
         .filter(|device| chosen.is_none_or(|chosen| chosen == *device))
         .collect();
+    let limit = if args.limit == 0 { usize::MAX } else { args.limit };
     let report = Report {
-        finite: finite::check(&trace, plan.as_ref().ok(), &available)?,
+        finite: finite::check(&trace, plan.as_ref().ok(), &available, limit)?,
         devices: devices::check(&plan, &available)?,
         repeat: repeat::check(&plan, &available)?,
     };
     if args.json {
         text::json(out, &report)?;
     } else {
-        report.finite.print(args.limit, out)?;
-        report.devices.print(args.limit, out)?;
-        report.repeat.print(args.limit, out)?;
+        report.finite.print(limit, out)?;
+        report.devices.print(limit, out)?;
+        report.repeat.print(limit, out)?;
     }
-    Ok(if report.is_good() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(match (report.looked(), report.is_good()) {
+        (_, false) => FOUND,
+        (true, true) => GOOD,
+        (false, true) => {
+            if !args.json {
+                writeln!(out, "\n{}", text::bad("nothing of the trace could be checked"))?;
+            }
+            UNABLE
+        }
+    })
 }

@@ -1,13 +1,14 @@
 //! Whether two replays give the same bits.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 use pellucid::{Device, capture};
 use serde::Serialize;
 
 use crate::progress::Progress;
-use crate::rerun::{Failure, Made, Plan};
+use crate::rerun::{Failure, Made, Plan, Way};
+use crate::skipped::Skipped;
 use crate::text;
 
 /// What was found.
@@ -24,8 +25,13 @@ struct OnDevice {
     device: String,
     /// Results compared.
     compared: u64,
-    /// Results that differ, in the order they were made: later ones may only follow from the first.
+    /// Operations that made something else the second time from the same inputs, in the order they ran.
     different: Vec<Different>,
+    /// Results that differ because of these.
+    following: u64,
+    /// What did not run.
+    #[serde(flatten)]
+    skipped: Skipped,
 }
 
 #[derive(Serialize)]
@@ -41,6 +47,11 @@ impl Finding {
         self.devices.iter().all(|d| d.different.is_empty())
     }
 
+    /// True if something was compared.
+    pub fn looked(&self) -> bool {
+        self.devices.iter().any(|d| d.compared > 0)
+    }
+
     /// Prints it for people.
     pub fn print(&self, limit: usize, out: &mut impl Write) -> std::io::Result<()> {
         text::heading(out, "Twice the same")?;
@@ -49,25 +60,23 @@ impl Finding {
         }
         for d in &self.devices {
             let compared = text::counted(d.compared, "result");
-            match d.different.first() {
-                None => {
-                    writeln!(out, "  {}: two replays on {} agree in {compared}", text::good("yes"), d.device)?
-                }
-                Some(first) => writeln!(
-                    out,
-                    "  {}: on {} {} of {compared} differ, first op {} ({}) at {}",
-                    text::bad("no"),
-                    d.device,
-                    text::count(d.different.len() as u64),
-                    first.op,
-                    text::short(&first.name, 40),
-                    text::short(&first.call_site, 60)
-                )?,
+            d.skipped.print(limit, out)?;
+            if d.different.is_empty() {
+                let yes = if d.compared > 0 { text::good("yes") } else { "unknown".to_owned() };
+                writeln!(out, "  {yes}: two replays on {} agree in {compared}", d.device)?;
+                continue;
             }
-            let others: Vec<String> =
-                d.different.iter().skip(1).take(limit).map(|o| o.op.to_string()).collect();
-            if !others.is_empty() {
-                writeln!(out, "    then op {}", others.join(", "))?;
+            let all = text::count(d.different.len() as u64 + d.following);
+            writeln!(out, "  {}: on {} {all} of {compared} differ", text::bad("no"), d.device)?;
+            for o in d.different.iter().take(limit) {
+                let (name, place) = (text::short(&o.name, 40), text::short(&o.call_site, 60));
+                writeln!(out, "    op {} ({name}) at {place}", o.op)?;
+            }
+            if d.different.len() > limit {
+                writeln!(out, "    … and {} more", text::count((d.different.len() - limit) as u64))?;
+            }
+            if d.following > 0 {
+                writeln!(out, "    the others only follow from that")?;
             }
         }
         Ok(())
@@ -83,31 +92,66 @@ pub fn check(plan: &Result<Plan, String>, devices: &[Device]) -> Result<Finding,
     let mut found = Finding::default();
     let mut progress = Progress::new("replaying twice", 2 * devices.len() * plan.trace.ops()?.len());
     for &device in devices {
-        let mut hashes: HashMap<u64, u64> = HashMap::new();
-        let mut on = OnDevice { device: device.to_string(), compared: 0, different: Vec::new() };
-        for round in 0..2 {
-            plan.run(
-                device,
-                true,
-                |_| true,
-                |_, op, made, _| {
-                    progress.step();
-                    let Made::Ran(array) = made else { return Ok(()) };
-                    let hash = capture::figures(array)?.hash;
-                    if round == 0 {
-                        hashes.insert(op.id, hash);
-                        return Ok(());
-                    }
-                    on.compared += 1;
-                    if hashes.get(&op.id) != Some(&hash) {
-                        let (name, call_site) = (op.name.to_owned(), op.call_site.to_owned());
-                        on.different.push(Different { op: op.id, name, call_site });
-                    }
-                    Ok(())
-                },
-            )?;
-        }
-        found.devices.push(on);
+        found.devices.push(twice(plan, device, devices, &mut progress)?);
     }
     Ok(found)
+}
+
+fn twice(
+    plan: &Plan,
+    device: Device,
+    devices: &[Device],
+    progress: &mut Progress,
+) -> Result<OnDevice, Failure> {
+    let way = Way { device, fused: true, stand_in: devices.iter().copied().find(|other| *other != device) };
+    let mut hashes: HashMap<u64, u64> = HashMap::new();
+    // Arrays that differ, or were made from some that do.
+    let mut tainted: HashSet<u64> = HashSet::new();
+    let mut on = OnDevice {
+        device: device.to_string(),
+        compared: 0,
+        different: Vec::new(),
+        following: 0,
+        skipped: Skipped::default(),
+    };
+    for round in 0..2 {
+        plan.run(
+            way,
+            |_| true,
+            |_, op, made, _| {
+                progress.step();
+                let follows = op.inputs.iter().any(|input| tainted.contains(input));
+                if follows {
+                    tainted.insert(op.id);
+                }
+                let (array, here) = match made {
+                    Made::Ran(array) => (array, true),
+                    Made::Elsewhere(array, _) => (array, false),
+                    Made::Missing(why) if round == 0 => {
+                        on.skipped.add(op, &why);
+                        return Ok(());
+                    }
+                    Made::Given(_) | Made::Lazy | Made::Missing(_) => return Ok(()),
+                };
+                let hash = capture::figures(array)?.hash;
+                if round == 0 {
+                    hashes.insert(op.id, hash);
+                    return Ok(());
+                }
+                on.compared += u64::from(here);
+                if hashes.get(&op.id) == Some(&hash) {
+                    return Ok(());
+                }
+                tainted.insert(op.id);
+                if follows && here {
+                    on.following += 1;
+                } else if here {
+                    let (name, call_site) = (op.name.to_owned(), op.call_site.to_owned());
+                    on.different.push(Different { op: op.id, name, call_site });
+                }
+                Ok(())
+            },
+        )?;
+    }
+    Ok(on)
 }

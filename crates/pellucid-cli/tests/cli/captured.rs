@@ -2,28 +2,13 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pellucid::capture::{self, Mode, Options};
-use pellucid::{Array, Axes, Device, DeviceType, Dtype, device_count, eval, ops, random, with_device};
+use pellucid::{Array, Axes, Dtype, eval, ops, random, with_device};
 
-use crate::{Folder, good, json, pellucid, said, text};
+use crate::{Folder, alone, devices, good, json, pellucid, said, text};
 
-/// One capture at a time, as the library wants it.
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn devices() -> Vec<(&'static str, Device)> {
-    let mut devices = vec![("cpu", Device::cpu())];
-    if device_count(DeviceType::Gpu) > 0 {
-        devices.push(("gpu", Device::gpu()));
-    }
-    devices
-}
-
-fn captured(path: &Path, mode: Mode, work: impl FnOnce() -> pellucid::Result<()>) {
+pub fn captured(path: &Path, mode: Mode, work: impl FnOnce() -> pellucid::Result<()>) {
     let _alone = alone();
     capture::start_with(path, Options::default().mode(mode)).unwrap();
     work().unwrap();
@@ -31,12 +16,13 @@ fn captured(path: &Path, mode: Mode, work: impl FnOnce() -> pellucid::Result<()>
 }
 
 /// A bit of everything: random numbers, fused chains, views, products, reductions, indexing, constants.
-fn work() -> pellucid::Result<()> {
+pub fn work() -> pellucid::Result<()> {
     let x = random::uniform(-1.0, 1.0, [64, 48], Dtype::Float32, Some(&random::key(3)?))?;
     let y = ops::matmul(&x, &ops::transpose(&x, None)?)?;
     let z = ops::softmax(&ops::tanh(&ops::multiply(&y, 0.25)?)?, -1, false)?;
     let picked = ops::take(&z, &Array::from([3, 1, 2]), 0)?;
     let total = ops::sum(&picked, Axes::All, false)?;
+    total.label("total");
     let sorted = ops::sort(&ops::reshape(&x, [3072])?, -1)?;
     let ones = ops::ones([16], Dtype::Float32)?;
     eval([&total, &sorted, &ones])
@@ -53,8 +39,8 @@ fn a_trace_replays_on_every_device_with_the_recorded_results() {
             assert_eq!(report["different"].as_array().unwrap().len(), 0, "{from} to {to}: {report}");
             assert_eq!(report["skipped"], 0, "{report}");
             assert!(report["checked"].as_u64().unwrap() > 8, "{report}");
-            if from == "cpu" && to == "cpu" {
-                assert_eq!(report["exact"], report["checked"], "{report}");
+            if from == to {
+                assert_eq!(report["exact"], report["checked"], "{from}: {report}");
             }
         }
         let launches = json(&["summary", text(&path)])["totals"]["counts"]["launches"].clone();
@@ -99,6 +85,45 @@ fn a_nan_made_by_operation_4000_of_10000_is_found_with_its_element() {
 }
 
 #[test]
+fn every_maker_of_a_nan_is_looked_into_up_to_the_limit() {
+    let folder = Folder::new();
+    let path = folder.path("nans.pltrace");
+    captured(&path, Mode::Replay, || {
+        for i in 0..12 {
+            let x = Array::from([1.0f32, 2.0, -1.0 - i as f32]);
+            ops::sqrt(&ops::multiply(&x, 4.0)?)?.eval()?;
+        }
+        Ok(())
+    });
+    let elements = |args: &[&str]| {
+        let mut all = vec!["check", text(&path), "--device", "cpu"];
+        all.extend(args);
+        let report = json(&all);
+        let makers = report["finite"]["makers"].as_array().unwrap().clone();
+        assert_eq!(makers.len(), 12, "{report}");
+        assert!(makers.iter().all(|m| m["name"] == "sqrt"), "{report}");
+        makers.iter().filter(|m| m["element"]["index"] == serde_json::json!([2])).count()
+    };
+    assert_eq!([elements(&[]), elements(&["--limit", "0"]), elements(&["--limit", "2"])], [10, 12, 2]);
+    let said = pellucid(&["check", text(&path), "--device", "cpu"]);
+    assert_eq!(said.code, 1);
+    assert_eq!(said.out.matches("element [2] is NaN, from -").count(), 10, "{}", said.out);
+    assert!(said.out.contains("… and 2 more"), "{}", said.out);
+}
+
+#[test]
+fn a_trace_with_nothing_to_check_is_exit_code_2() {
+    let folder = Folder::new();
+    let path = folder.path("bare.pltrace");
+    captured(&path, Mode::Timeline, || ops::exp(&Array::from([1.0f32, 2.0]))?.eval());
+    let said = pellucid(&["check", text(&path)]);
+    assert_eq!(said.code, 2, "{}{}", said.out, said.err);
+    assert!(said.out.contains("nothing of the trace could be checked"), "{}", said.out);
+    let said = pellucid(&["replay", text(&path), "--check"]);
+    assert!(said.code == 2 && said.err.contains("no figures to check against"), "{}", said.err);
+}
+
+#[test]
 fn a_mask_of_infinities_is_not_a_defect_and_a_given_nan_is() {
     let folder = Folder::new();
     let (mask, nan) = (folder.path("mask.pltrace"), folder.path("nan.pltrace"));
@@ -126,7 +151,8 @@ fn a_result_that_is_not_the_recorded_one_is_exit_code_1() {
     crate::broken::with_wrong_result(&path);
     let said = pellucid(&["replay", text(&path), "--device", "cpu", "--check"]);
     assert_eq!(said.code, 1, "{}{}", said.out, said.err);
-    assert!(said.out.contains("differs op 2 (exp) at src/model.rs:12: hash "), "{}", said.out);
+    let words = "differs op 2 (exp) at src/model.rs:12: min 2.718282, recorded 1";
+    assert!(said.out.contains(words), "{}", said.out);
 }
 
 #[test]

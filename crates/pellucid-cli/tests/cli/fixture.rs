@@ -7,6 +7,8 @@ use pellucid::{Array, Dtype, capture};
 use pellucid_trace::schema::{DeviceInfo, Machine, MemoryTotals, Program, Region, StreamInfo, Window};
 use pellucid_trace::{Launch, Manifest, Memory, Op, Options, Stats, Sync, Tensor, Writer};
 
+use crate::alone;
+
 const CPU: &str = "Device(cpu, 0)";
 
 /// A row that ran, or a view if it has no launch.
@@ -106,6 +108,7 @@ fn apply(op: &str, inputs: &[&Array]) -> Array {
 
 /// A product, then a multiplication fused with a tanh, then a view. `slower` stretches the product.
 pub fn write(path: &Path, slower: i64) {
+    let _alone = alone();
     let a = Array::from([[1.0f32, 2.0], [3.0, 4.0]]);
     let b = Array::from([[1.0f32, 0.0], [0.0, 1.0]]);
     assert_eq!(a.dtype(), Dtype::Float32);

@@ -1,19 +1,40 @@
 //! The command from end to end: the built program on traces, some captured here and some written by hand.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod both_devices;
 mod broken;
 mod captured;
+mod custom;
 mod fixture;
+mod hostile;
 mod shown;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pellucid::{Device, DeviceType, device_count};
 
 /// What a command said, and its exit code.
 struct Said {
     code: i32,
     out: String,
     err: String,
+}
+
+/// A capture sees the whole process: whoever evaluates or captures in this one does it alone.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The devices of this machine, by the names that the command takes.
+fn devices() -> Vec<(&'static str, Device)> {
+    let mut devices = vec![("cpu", Device::cpu())];
+    if device_count(DeviceType::Gpu) > 0 {
+        devices.push(("gpu", Device::gpu()));
+    }
+    devices
 }
 
 /// Runs the command.

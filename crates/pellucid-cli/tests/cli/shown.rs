@@ -47,7 +47,10 @@ fn one_operation_is_shown_with_all_that_is_known_of_it() {
     let path = folder.path("run.pltrace");
     fixture::write(&path, 0);
     assert_snapshot!("show_product", good(&["show", text(&path), "3"]));
-    assert_snapshot!("show_fused", good(&["show", text(&path), "5"]));
+    // The last bits of a tanh are the processor's.
+    let fused = good(&["show", text(&path), "5"]);
+    let at = fused.find("hash ").unwrap() + "hash ".len();
+    assert_snapshot!("show_fused", format!("{}HASH{}", &fused[..at], &fused[at + 16..]));
     assert_eq!(good(&["show", text(&path), "weights"]), good(&["show", text(&path), "1"]));
     let said = pellucid(&["show", text(&path), "77"]);
     assert_eq!((said.code, said.out.as_str()), (2, ""));

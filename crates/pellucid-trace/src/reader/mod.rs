@@ -34,7 +34,7 @@ pub struct Limits {
     pub table_ratio: u64,
     /// … but never more than this.
     pub table_bytes: u64,
-    /// Largest manifest or kernel text.
+    /// Largest manifest or kernel text; it is held to the ratio as well.
     pub text_bytes: u64,
 }
 
@@ -42,6 +42,24 @@ impl Default for Limits {
     fn default() -> Self {
         Self { table_ratio: 256, table_bytes: 8 << 30, text_bytes: 256 << 20 }
     }
+}
+
+impl Limits {
+    /// Bytes of memory that a file of this size justifies.
+    pub(crate) fn justified(&self, file_bytes: u64) -> u64 {
+        let ratio = file_bytes.saturating_mul(self.table_ratio).saturating_add(64 << 20);
+        ratio.min(self.table_bytes)
+    }
+}
+
+/// Bytes that the values of a JSON text may take: a few letters become an object of many bytes.
+pub(crate) fn json_memory(text: &[u8]) -> u64 {
+    let cost = |byte: &u8| match byte {
+        b'{' => 512,
+        b',' => 64,
+        _ => 0,
+    };
+    text.iter().map(cost).sum()
 }
 
 struct Entry {
@@ -118,6 +136,11 @@ impl Trace {
         let file = File::open(&path).map_err(io)?;
         let bytes = file.metadata().map_err(io)?.len();
         let archive = ZipArchive::new(BufReader::new(file)).map_err(|error| not_a_trace(&path, error))?;
+        if archive.has_duplicate_names() {
+            // Two readers would see two different traces.
+            let reason = "two of its members have the same name".to_owned();
+            return Err(Error::NotATrace { path, reason });
+        }
         let members = list(&path, &archive, bytes)?;
         let mut trace = Self {
             path,
@@ -210,7 +233,7 @@ impl Trace {
         if !member.starts_with("kernels/") {
             return Err(Error::NoMember { name: member.to_owned() });
         }
-        let bytes = self.read_limited(member, self.limits.text_bytes)?;
+        let bytes = self.read_limited(member, self.text_limit())?;
         String::from_utf8(bytes)
             .map_err(|_| Error::Damaged { member: member.to_owned(), reason: "not UTF-8".into() })
     }
@@ -265,18 +288,30 @@ impl Trace {
         Ok(data)
     }
 
+    fn justified(&self) -> u64 {
+        self.limits.justified(self.bytes)
+    }
+
+    fn text_limit(&self) -> u64 {
+        self.limits.text_bytes.min(self.justified())
+    }
+
     fn read_manifest(&self) -> Result<Manifest> {
-        let text =
-            self.read_limited("manifest.json", self.limits.text_bytes).map_err(|error| match error {
-                Error::NoMember { .. } => {
-                    Error::NotATrace { path: self.path.clone(), reason: "it has no manifest.json".into() }
-                }
-                error => error,
-            })?;
+        let text = self.read_limited("manifest.json", self.text_limit()).map_err(|error| match error {
+            Error::NoMember { .. } => {
+                Error::NotATrace { path: self.path.clone(), reason: "it has no manifest.json".into() }
+            }
+            error => error,
+        })?;
         let damaged = |error: serde_json::Error| Error::Damaged {
             member: "manifest.json".into(),
             reason: error.to_string(),
         };
+        let (values, limit) = (json_memory(&text), self.justified());
+        if values > limit {
+            let what = "manifest.json".to_owned();
+            return Err(Error::TooLarge { what, bytes: values, limit, file_bytes: self.bytes });
+        }
         // The version decides how the rest is to be understood.
         #[derive(serde::Deserialize)]
         struct Head {
@@ -312,8 +347,7 @@ impl Trace {
         if let Some(table) = lazy.table.get() {
             return Ok(table);
         }
-        let ratio = self.bytes.saturating_mul(self.limits.table_ratio).saturating_add(64 << 20);
-        let limit = ratio.min(self.limits.table_bytes);
+        let limit = self.justified();
         let members = self.chunks(R::TABLE);
         let size = members.iter().fold(0_u64, |sum, member| sum.saturating_add(self.members[member].size));
         let total = self.table_bytes.load(Ordering::Relaxed).saturating_add(size);

@@ -5,17 +5,19 @@
 //! | `PELLUCID_CAPTURE` | the file; `MLX_METAL_CAPTURE` with its gate does the same |
 //! | `PELLUCID_CAPTURE_MODE` | `timeline`, `stats`, `replay` or `full` |
 //! | `PELLUCID_CAPTURE_SKIP` | units of work to let pass first |
+//! | `PELLUCID_CAPTURE_ROOF` | `1` measures how fast the default device is before the capture starts |
 //! | `PELLUCID_CAPTURE_COUNT` | units of work to capture; without it one [`GraphExecutor`](super::GraphExecutor) session, or for a program that only evaluates, all until it ends |
 //!
 //! A unit is a session of a `GraphExecutor`, or an evaluation outside of one.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
 
 use super::{MetalCapture, Mode, Options};
-use crate::device::Device;
+use crate::device::{Device, default_device};
 
 /// What kind of unit begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,7 @@ struct Wish {
     mode: Mode,
     skip: u64,
     count: Option<u64>,
+    roof: bool,
 }
 
 #[derive(Default)]
@@ -72,7 +75,8 @@ fn wish() -> Option<&'static Wish> {
             }
         };
         let (skip, count) = (number("PELLUCID_CAPTURE_SKIP"), number("PELLUCID_CAPTURE_COUNT"));
-        Some(Wish { path, mode, skip: skip.unwrap_or(0), count })
+        let roof = given("PELLUCID_CAPTURE_ROOF").is_some_and(|v| v != "0");
+        Some(Wish { path, mode, skip: skip.unwrap_or(0), count, roof })
     })
     .as_ref()
 }
@@ -87,12 +91,29 @@ fn number(name: &str) -> Option<u64> {
     number
 }
 
+thread_local! {
+    /// Evaluations of this thread are our own, not the program's.
+    static UNCOUNTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f`, whose evaluations are no units of the program's work.
+pub(crate) fn uncounted<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            UNCOUNTED.set(self.0);
+        }
+    }
+    let _restore = Restore(UNCOUNTED.replace(true));
+    f()
+}
+
 /// An evaluation begins: the environment may want it captured.
 ///
 /// # Cost
 /// One load while the environment asks for nothing.
 pub(crate) fn on_eval() {
-    if wish().is_some() {
+    if wish().is_some() && !UNCOUNTED.get() {
         begin(Unit::Evaluation, Device::cpu());
     }
 }
@@ -143,6 +164,11 @@ fn start(wish: &Wish, device: Device) -> Stage {
             None => Stage::Done,
         };
     };
+    if wish.roof
+        && let Err(error) = crate::roof(default_device())
+    {
+        eprintln!("pellucid: the speed of the device is not known: {error}");
+    }
     match super::start_with(path, Options::default().mode(wish.mode)) {
         Ok(()) => Stage::Running(None),
         Err(error) => {

@@ -1,9 +1,10 @@
 //! What a capture says about the program, the machine, its devices and streams.
 
-use pellucid_trace::schema::{DeviceInfo, Machine, Program, StreamInfo};
+use pellucid_trace::schema::{DeviceInfo, Machine, Program, Roof, StreamInfo};
 
-use crate::device::{Device, DeviceType, device_count, device_info};
+use crate::device::{Device, device_info};
 use crate::memory;
+use crate::roof;
 use crate::stream::Stream;
 
 pub(super) fn program() -> Program {
@@ -25,10 +26,13 @@ pub(super) fn machine() -> Machine {
     }
 }
 
-pub(super) fn devices() -> Vec<DeviceInfo> {
-    let all = [DeviceType::Cpu, DeviceType::Gpu];
-    let all = all.into_iter().flat_map(|kind| (0..device_count(kind)).map(move |i| Device::new(kind, i)));
-    all.filter_map(|device| Some(described(device, device_info(device).ok()?))).collect()
+/// The CPU, which works for all others, and the devices of these streams. Others are not even looked for: that would
+/// load their drivers.
+pub(super) fn devices(streams: &[Stream]) -> Vec<DeviceInfo> {
+    let mut all: Vec<Device> = streams.iter().map(|s| s.device()).chain([Device::cpu()]).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter().filter_map(|device| Some(described(device, device_info(device).ok()?))).collect()
 }
 
 fn described(device: Device, info: crate::device::DeviceInfo) -> DeviceInfo {
@@ -39,10 +43,11 @@ fn described(device: Device, info: crate::device::DeviceInfo) -> DeviceInfo {
         name: info.device_name,
         architecture: info.architecture,
         backend: info.backend,
-        driver: String::new(),
+        driver: info.driver,
         memory_bytes: info.memory_size,
         features: info.features,
-        roof: None,
+        roof: roof::known(device)
+            .map(|r| Roof { bytes_per_second: r.bytes_per_second, flops_per_second: r.flops_per_second }),
     }
 }
 

@@ -40,7 +40,7 @@ use parking_lot::Mutex;
 pub use pellucid_trace::Mode;
 pub use pellucid_trace::schema::NativeCapture;
 
-pub(crate) use environment::on_eval;
+pub(crate) use environment::{on_eval, uncounted};
 pub use error::CaptureError;
 pub use executor::{GraphExecutor, Session};
 pub use metal_capture::MetalCapture;

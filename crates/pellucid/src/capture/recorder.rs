@@ -125,7 +125,7 @@ impl Recorder {
             writer: format!("pellucid {}", env!("CARGO_PKG_VERSION")),
             program: facts::program(),
             machine: facts::machine(),
-            devices: facts::devices(),
+            devices: facts::devices(&streams()),
             streams: facts::streams(&streams()),
             window: trace::schema::Window { start_unix_ns: start.unix, duration_ns: since(now) },
             memory: trace::schema::MemoryTotals {

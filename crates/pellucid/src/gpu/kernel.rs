@@ -67,6 +67,11 @@ fn identity(spec: &CustomKernel) -> u64 {
     xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
+/// Whether this process knows what a kernel does on the host.
+pub(crate) fn has_host_version(spec: &CustomKernel) -> bool {
+    HOST_VERSIONS.read().contains_key(&identity(spec))
+}
+
 /// Runs a kernel on the host.
 ///
 /// # Errors

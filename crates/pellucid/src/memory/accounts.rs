@@ -105,6 +105,11 @@ impl Accounts {
         (self.counts.peak, self.counts.peak_total) = (self.active(), self.system_bytes());
     }
 
+    pub fn restore_peaks(&mut self, (peak, total): (u64, u64)) {
+        self.counts.peak = peak.max(self.active());
+        self.counts.peak_total = total.max(self.system_bytes());
+    }
+
     /// The bytes to ask the system for, unless there can never be room for them.
     pub fn check(&self, pool: usize, demand: &Demand) -> Result<usize> {
         let bytes = demand.request.bytes;

@@ -99,6 +99,17 @@ pub fn reset_peak_memory() {
     CENTRAL.accounts().reset_peak();
 }
 
+/// The peaks as they are now, for [`restore_peaks`].
+pub(crate) fn peaks() -> (u64, u64) {
+    let accounts = CENTRAL.accounts();
+    (accounts.counts.peak, accounts.counts.peak_total)
+}
+
+/// Takes the peaks back to what they were before work that nobody asked for, as far as memory still in use allows.
+pub(crate) fn restore_peaks(peaks: (u64, u64)) {
+    CENTRAL.accounts().restore_peaks(peaks);
+}
+
 /// Bytes kept for reuse.
 ///
 /// ```standalone_crate
