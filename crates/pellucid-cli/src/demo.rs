@@ -64,8 +64,21 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     writeln!(out)?;
     let trace = Trace::open(trace_path)?;
     summary::print(&trace, &analysis::analyse(&trace)?, 5, out)?;
+    let agree = validation(out)?;
     next(trace_path, &html_path, out)?;
-    Ok(if right { GOOD } else { FOUND })
+    Ok(if right && agree { GOOD } else { FOUND })
+}
+
+/// With `PELLUCID_VALIDATE=1`, what the comparison of the GPU's launches with the CPU has found; false for a mismatch.
+fn validation(out: &mut impl Write) -> std::io::Result<bool> {
+    let report = pellucid::gpu::validation_report();
+    if report.enabled {
+        text::heading(out, "Validation")?;
+        let (launches, mismatches) = (report.launches, report.mismatches);
+        writeln!(out, "  {launches} launches were run on the CPU as well: {mismatches} mismatches")?;
+        report.first.iter().try_for_each(|text| writeln!(out, "  {text}"))?;
+    }
+    Ok(report.mismatches == 0)
 }
 
 fn next(trace: &Path, html: &Path, out: &mut impl Write) -> std::io::Result<()> {

@@ -181,6 +181,17 @@ fn programs_are_captured_from_outside_and_their_exit_code_is_kept() {
 }
 
 #[test]
+fn the_demo_on_the_gpu_agrees_with_the_cpu_launch_by_launch() {
+    let folder = Folder::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pellucid"));
+    command.args(["demo", "--device", "gpu"]).env("PELLUCID_VALIDATE", "1").current_dir(folder.0.path());
+    let said = said(command.output().unwrap());
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    assert!(said.out.contains(" launches were run on the CPU as well: 0 mismatches"), "{}", said.out);
+    assert!(!said.out.contains(" 0 launches"), "{}", said.out);
+}
+
+#[test]
 fn the_demo_can_be_run_twice_and_says_what_to_do_next() {
     let folder = Folder::new();
     let demo = |args: &[&str]| {

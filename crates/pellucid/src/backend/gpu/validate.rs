@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use super::pipeline::validating;
 use crate::array::{Array, Dtype, HostView, Value};
 use crate::error::Result;
 use crate::op::Scalar;
@@ -19,6 +20,8 @@ const MOST: usize = 16;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ValidationReport {
+    /// Whether launches are compared at all.
+    pub enabled: bool,
     /// Launches that were compared.
     pub launches: u64,
     /// Launches that differ by more than their type's rounding explains.
@@ -30,6 +33,7 @@ pub struct ValidationReport {
 /// What was found so far.
 pub(crate) fn report() -> ValidationReport {
     ValidationReport {
+        enabled: validating(),
         launches: LAUNCHES.load(Ordering::Relaxed),
         mismatches: MISMATCHES.load(Ordering::Relaxed),
         first: FIRST.lock().clone(),
