@@ -145,7 +145,7 @@ mod tests {
     fn rows_named_twice_and_slices_are_updated() {
         let a = Array::from([[1, 2], [3, 4], [5, 6]]);
         let rows = Array::from([2, 2, 0]);
-        let out = slice_accumulate(&a, &Array::from([[1, 10]]), &idx![&rows], Accumulate::Add).unwrap();
+        let out = slice_accumulate(&a, Array::from([[1, 10]]), &idx![&rows], Accumulate::Add).unwrap();
         assert_eq!(out.to_vec::<i32>().unwrap(), [2, 12, 3, 4, 7, 26]);
         let out = slice_accumulate(&a, 2, &idx![.., 1], Accumulate::Multiply).unwrap();
         assert_eq!(out.to_vec::<i32>().unwrap(), [1, 4, 3, 8, 5, 12]);
