@@ -12,6 +12,7 @@ mod print;
 mod rows;
 mod shape;
 mod value;
+mod work;
 
 use std::sync::Arc;
 
@@ -19,12 +20,13 @@ pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;
 pub use host_memory::HostMemory;
 pub(crate) use host_view::HostView;
-pub(crate) use node::{Inputs, Node, State, Work};
+pub(crate) use node::{Node, State};
 pub use print::{PrintOptions, print_options, set_print_options};
 pub use rows::Rows;
 pub(crate) use shape::resolve_axis;
 pub use shape::{Axes, Shape};
 pub(crate) use value::{Mirror, Strides, Value, broadcast_strides};
+pub(crate) use work::{Inputs, Work, WorkBox};
 
 use crate::call_site::CallSite;
 use crate::error::Result;
@@ -66,7 +68,7 @@ impl Array {
             Some(spec) => spec,
             None => op.infer(&inputs.iter().map(spec_of).collect::<Vec<_>>())?,
         };
-        let state = State::Lazy(Box::new(Work { op, inputs }));
+        let state = State::Lazy(WorkBox::new(Work { op, inputs }));
         Ok(Array(Arc::new(Node::new(spec.shape, spec.dtype, stream, site, state))))
     }
 

@@ -8,28 +8,18 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::value::Value;
+use super::work::WorkBox;
 use super::{Array, Dtype, Shape};
 use crate::call_site::CallSite;
 use crate::eval::{Batch, Failure};
-use crate::op::Op;
 use crate::region;
 use crate::stream::Stream;
-
-/// The arrays an operation takes.
-pub(crate) type Inputs = SmallVec<[Array; 2]>;
-
-/// An operation that has not been scheduled, and its inputs.
-#[derive(Clone, Debug)]
-pub(crate) struct Work {
-    pub op: Op,
-    pub inputs: Inputs,
-}
 
 /// How far an array is.
 #[derive(Debug)]
 pub(crate) enum State {
     /// Nothing has happened yet.
-    Lazy(Box<Work>),
+    Lazy(WorkBox),
     /// Entry of the plan being made; only seen under the planner's lock.
     Planned(u32),
     /// Part of a batch that has not finished.

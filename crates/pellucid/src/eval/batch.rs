@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
 
 use super::schedule;
-use crate::array::{Array, Work};
+use crate::array::{Array, WorkBox};
 use crate::error::Error;
 use crate::observe::{WaitEvent, observer};
 use crate::op::Program;
@@ -20,7 +20,7 @@ use crate::stream::Stream;
 #[derive(Debug)]
 pub(crate) struct Member {
     pub array: Array,
-    pub work: Box<Work>,
+    pub work: WorkBox,
 }
 
 /// An array a step reads: input `position` of one of its members.

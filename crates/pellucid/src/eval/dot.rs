@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::array::{Array, State};
+use crate::array::{Array, State, Work};
 
 /// Writes the graph behind `arrays` in Graphviz's `dot` language: operations as boxes, arrays as ellipses. Arrays show
 /// their label, or letters in the order in which they are found.
@@ -27,7 +27,7 @@ pub fn export_to_dot(arrays: &[&Array]) -> String {
         let name = name_of(&mut names, &array);
         // Copied out, so that no two states are locked at once.
         let work = match &*array.0.state.lock() {
-            State::Lazy(work) => Some(work.clone()),
+            State::Lazy(work) => Some(Work::clone(work)),
             _ => None,
         };
         let about = format!("{} {}", array.dtype(), array.shape_ref());

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::batch::{Member, Step, StepInput};
 use super::plan::{Entry, NONE, Plan};
-use crate::array::{Dtype, Node, Work};
+use crate::array::{Dtype, Node};
 use crate::backend::gpu;
 use crate::device::DeviceType;
 use crate::op::{Arg, Func, Instr, Op, Program, Scalar};
@@ -172,31 +172,31 @@ fn place(plan: &mut Plan, scratch: &mut Scratch) {
 /// Whether an entry can become part of the group of its only consumers.
 fn joins(plan: &Plan, index: u32, group: &Open) -> bool {
     let (entry, root) = (&plan.entries[index as usize], &plan.entries[group.root as usize]);
-    let (Some(work), Some(root_work)) = (entry.work(), root.work()) else { return false };
-    work.op.is_elementwise()
-        && root_work.op.is_elementwise()
-        && entry.array.stream() == root.array.stream()
-        && entry.array.shape() == root.array.shape()
+    let (Some(own), Some(last)) = (&entry.member, &root.member) else { return false };
+    own.work.op.is_elementwise()
+        && last.work.op.is_elementwise()
+        && own.array.stream() == last.array.stream()
+        && own.array.shape() == last.array.shape()
         && group.instructions < MOST_INSTRUCTIONS
         && group.inputs < MOST_INPUTS
         && entry.is_private()
-        && joins_on_device(work, entry, root_work, root, group)
+        && joins_on_device(own, last, group)
 }
 
 /// Whether the device can run both in one kernel. A GPU's kernel is compiled, so it stays short to be used again, and
 /// what a GPU cannot do must not take a whole chain to the CPU.
-fn joins_on_device(work: &Work, entry: &Entry, root_work: &Work, root: &Entry, group: &Open) -> bool {
-    let device = root.array.stream().device();
+fn joins_on_device(own: &Member, last: &Member, group: &Open) -> bool {
+    let device = last.array.stream().device();
     if device.device_type() == DeviceType::Cpu {
         return true;
     }
-    let known = |work: &Work, entry: &Entry| {
+    let known = |Member { array, work }: &Member| {
         let compute = work.inputs[usize::from(work.op == Op::Select)].dtype();
-        gpu::can_fuse(device.index(), &work.op, compute, entry.array.dtype())
+        gpu::can_fuse(device.index(), &work.op, compute, array.dtype())
     };
     group.instructions < MOST_GPU_INSTRUCTIONS
         && group.inputs < gpu::most_inputs(device.index())
-        && known(work, entry) == known(root_work, root)
+        && known(own) == known(last)
 }
 
 /// Whether an entry is a scalar that only elementwise operations read: it is written into their programs and needs no
@@ -220,10 +220,7 @@ pub(super) fn step(plan: &mut Plan, number: usize) -> Step {
     let elementwise = root.work().is_some_and(|work| work.op.is_elementwise());
     let (inputs, program) = if elementwise { program(plan, group) } else { (all_inputs(root), None) };
     let Plan { entries, fusion, .. } = plan;
-    let take = |&index: &u32| {
-        let entry = &mut entries[index as usize];
-        Some(Member { array: entry.array.clone(), work: entry.work.take()? })
-    };
+    let take = |&index: &u32| entries[index as usize].member.take();
     Step { members: fusion.members(group).iter().filter_map(take).collect(), inputs, program }
 }
 
@@ -248,7 +245,7 @@ fn program(plan: &Plan, group: u32) -> (SmallVec<[StepInput; 2]>, Option<Box<Pro
     let mut arrays: SmallVec<[*const Node; 8]> = SmallVec::new();
     for (position, &member) in members.iter().enumerate() {
         let entry = &plan.entries[member as usize];
-        let Some(work) = entry.work() else { continue };
+        let Some(Member { array: made, work }) = &entry.member else { continue };
         let Some(func) = Func::of(&work.op) else { continue };
         let mut args = [Arg::Input(0); 3];
         for (i, (array, &producer)) in work.inputs.iter().zip(plan.inputs(member)).enumerate() {
@@ -278,7 +275,7 @@ fn program(plan: &Plan, group: u32) -> (SmallVec<[StepInput; 2]>, Option<Box<Pro
         let compute = work.inputs[usize::from(func == Func::Select)].dtype();
         let first = args[0];
         args[work.inputs.len()..].fill(first);
-        program.instrs.push(Instr { func, compute, result: entry.array.dtype(), args });
+        program.instrs.push(Instr { func, compute, result: made.dtype(), args });
     }
     (inputs, Some(program))
 }

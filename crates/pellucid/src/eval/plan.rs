@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::batch::{Batch, Step};
+use super::batch::{Batch, Member, Step};
 use super::fuse;
 use crate::array::{Array, State, Work};
 
@@ -19,9 +19,8 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// A lazy array that is needed.
 pub(super) struct Entry {
-    pub array: Array,
     /// Taken out when the step that runs it is built.
-    pub work: Option<Box<Work>>,
+    pub member: Option<Member>,
     /// Where its inputs' entries begin in [`Plan::edges`].
     pub edges: u32,
     /// Inputs to other entries that are this array.
@@ -36,11 +35,12 @@ pub(super) struct Entry {
 impl Entry {
     /// True if only the plan knows this array.
     pub fn is_private(&self) -> bool {
-        !self.requested && Arc::strong_count(&self.array.0) == self.uses as usize + 1
+        let references = |member: &Member| Arc::strong_count(&member.array.0);
+        !self.requested && self.member.as_ref().is_some_and(|m| references(m) == self.uses as usize + 1)
     }
 
     pub fn work(&self) -> Option<&Work> {
-        self.work.as_deref()
+        self.member.as_ref().map(|m| &*m.work)
     }
 }
 
@@ -94,8 +94,8 @@ pub(super) fn plan(plan: &mut Plan, outputs: &[&Array]) -> Vec<Arc<Batch>> {
     }
     for entry in plan.entries.drain(..) {
         // A constant that was written into programs and is still held by somebody stays lazy.
-        if let Some(work) = entry.work {
-            *entry.array.0.state.lock() = State::Lazy(work);
+        if let Some(Member { array, work }) = entry.member {
+            *array.0.state.lock() = State::Lazy(work);
         }
     }
     batches
@@ -120,8 +120,8 @@ fn collect(plan: &mut Plan, outputs: &[&Array]) {
             let first = edges.len() as u32;
             entries[index as usize].edges = first;
             // Taken out while its inputs are entered, which may move the list.
-            let Some(work) = entries[index as usize].work.take() else { continue };
-            for input in &work.inputs {
+            let Some(member) = entries[index as usize].member.take() else { continue };
+            for input in &member.work.inputs {
                 let known = entries.len();
                 let found = enter(entries, input);
                 edges.push(found);
@@ -132,7 +132,7 @@ fn collect(plan: &mut Plan, outputs: &[&Array]) {
                     }
                 }
             }
-            entries[index as usize].work = Some(work);
+            entries[index as usize].member = Some(member);
         }
     }
 }
@@ -148,8 +148,8 @@ fn enter(entries: &mut Vec<Entry>, array: &Array) -> u32 {
                 return NONE;
             };
             drop(state);
-            let (array, work) = (array.clone(), Some(work));
-            entries.push(Entry { array, work, edges: 0, uses: 0, requested: false, group: NONE, place: 0 });
+            let member = Some(Member { array: array.clone(), work });
+            entries.push(Entry { member, edges: 0, uses: 0, requested: false, group: NONE, place: 0 });
             index
         }
         State::Scheduled(_) | State::Enqueued(..) | State::Ready(_) | State::Failed(_) => NONE,

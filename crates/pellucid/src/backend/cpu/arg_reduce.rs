@@ -63,7 +63,8 @@ fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, target: &mut [u32]) {
         };
         (start + dispatch(Find { values, wanted: blocks[best] })) as u32
     };
-    if elements > BLOCK {
+    if elements > BLOCK && outputs < 4 * parallel::cores() {
+        // Few runs: their blocks are shared out.
         let results = block_results::<A, O>(x, layout, identity);
         let blocks = elements.div_ceil(BLOCK);
         let mut buf = [A::ZERO; BLOCK];
@@ -74,13 +75,19 @@ fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, target: &mut [u32]) {
     }
     parallel::ranges(outputs, 1, elements * x.dtype.size(), |range| {
         let mut buf = [A::ZERO; BLOCK];
+        let mut blocks = Vec::with_capacity(elements.div_ceil(BLOCK));
         for i in range {
             // SAFETY: positions of the input; each output is written once.
             unsafe {
                 let first = x.ptr().offset(offset(&layout.kept, i).0 * x.dtype.size() as isize);
-                let extreme =
-                    fold::<A, O>(gather(x.dtype, first, &layout.reduced, 0, elements, &mut buf), identity);
-                shared.slice(i, 1)[0] = first_extreme(i, &[extreme], &mut buf);
+                blocks.clear();
+                // A run without elements has one block without any.
+                for start in (0..elements.max(1)).step_by(BLOCK) {
+                    let len = BLOCK.min(elements - start);
+                    let values = gather(x.dtype, first, &layout.reduced, start, len, &mut buf);
+                    blocks.push(fold::<A, O>(values, identity));
+                }
+                shared.slice(i, 1)[0] = first_extreme(i, &blocks, &mut buf);
             }
         }
     });

@@ -161,7 +161,7 @@ const TILE: usize = 16;
 
 /// A layout whose fastest axis in memory is not its last one. Walking it in row-major order would use one element of each
 /// line of memory; walking it in tiles uses them all.
-struct Transpose {
+pub(super) struct Transpose {
     /// Size and stride of the last axis.
     columns: (usize, isize),
     /// Size of the axis with stride one, and the distance of its neighbours in the output.
@@ -171,7 +171,7 @@ struct Transpose {
 }
 
 impl Transpose {
-    fn of(layout: &Layout) -> Option<Transpose> {
+    pub fn of(layout: &Layout) -> Option<Transpose> {
         let (&columns, rest) = layout.axes.split_last()?;
         let k = rest.iter().rposition(|&(size, stride)| stride == 1 && size >= TILE)?;
         // A last axis of stride 0 is a fill, one of few elements is no worse the plain way.
@@ -202,25 +202,52 @@ impl Transpose {
         let per_slab = self.rows.0.div_ceil(TILE);
         for band in bands {
             let row = band % per_slab * TILE;
-            let rows = TILE.min(self.rows.0 - row);
             let (mut rest, mut from, mut to) = (band / per_slab, row as isize, row * self.rows.1);
             for &(size, stride, step) in &self.others {
                 from += (rest % size) as isize * stride;
                 to += rest % size * step;
                 rest /= size;
             }
-            for column in (0..self.columns.0).step_by(TILE) {
-                let columns = TILE.min(self.columns.0 - column);
-                // SAFETY: row and column stay below the sizes of their axes.
-                unsafe {
-                    let src = src.offset(from + column as isize * self.columns.1);
-                    let dst = dst.add(to + column);
-                    if rows == TILE && columns == TILE {
-                        tile(src, self.columns.1, dst, self.rows.1);
-                    } else {
-                        for r in 0..rows {
-                            copy_run(src.add(r), self.columns.1, dst.add(r * self.rows.1), columns);
-                        }
+            // SAFETY: the first elements of this band on both sides.
+            unsafe { self.rows(src.offset(from), dst.add(to), TILE.min(self.rows.0 - row)) };
+        }
+    }
+
+    /// Elements of a band, if bands lie one after the other in the output.
+    pub fn band(&self) -> Option<usize> {
+        (self.rows.1 == self.columns.0).then_some(TILE * self.columns.0)
+    }
+
+    /// Moves one band to `dst`, where it lies without gaps.
+    ///
+    /// # Safety
+    /// `src` must be the first element of the array the layout describes, and `dst` have room for [`Transpose::band`].
+    pub unsafe fn gather_band<T: Copy>(&self, src: *const T, band: usize, dst: *mut T) {
+        let per_slab = self.rows.0.div_ceil(TILE);
+        let row = band % per_slab * TILE;
+        let (mut rest, mut from) = (band / per_slab, row as isize);
+        for &(size, stride, _) in &self.others {
+            from += (rest % size) as isize * stride;
+            rest /= size;
+        }
+        // SAFETY: the first element of this band; the target's rows follow each other.
+        unsafe { self.rows(src.offset(from), dst, TILE.min(self.rows.0 - row)) };
+    }
+
+    /// # Safety
+    /// `src` and `dst` must be the first elements of this many rows.
+    unsafe fn rows<T: Copy>(&self, src: *const T, dst: *mut T, rows: usize) {
+        for column in (0..self.columns.0).step_by(TILE) {
+            let columns = TILE.min(self.columns.0 - column);
+            // SAFETY: row and column stay below the sizes of their axes.
+            unsafe {
+                let src = src.offset(column as isize * self.columns.1);
+                let dst = dst.add(column);
+                if rows == TILE && columns == TILE {
+                    tile(src, self.columns.1, dst, self.rows.1);
+                } else {
+                    for r in 0..rows {
+                        copy_run(src.add(r), self.columns.1, dst.add(r * self.rows.1), columns);
                     }
                 }
             }

@@ -5,6 +5,7 @@
 mod accumulator;
 mod arg_reduce;
 mod assemble;
+mod bypass;
 mod copy;
 mod custom;
 mod dispatch;

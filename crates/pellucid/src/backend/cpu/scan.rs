@@ -115,65 +115,74 @@ impl Scan<'_> {
                 gather(self.x.dtype, first, &[along], start, len, buf)
             });
         };
-        // The value each segment starts with; with one block per run they are found on the way.
-        let mut starts = vec![identity; if blocks > 1 { runs * blocks * 4 } else { 0 }];
-        if blocks > 1 {
-            let shared = Shared::new(&mut starts);
-            parallel::ranges(runs * blocks, 1, BLOCK * x_size as usize, |range| {
-                let mut buf = [A::ZERO; BLOCK];
-                for i in range {
-                    load(i / blocks, i % blocks * BLOCK, &mut buf, &mut |values| {
-                        // SAFETY: four places for each block.
-                        let totals = unsafe { shared.slice(i * 4, 4) };
-                        for (total, segment) in totals.iter_mut().zip(values.chunks(SEGMENT)) {
-                            *total = fold::<A, O>(segment, identity);
-                        }
-                    });
+        let totals_of = |values: &[A]| {
+            let mut totals = [identity; 4];
+            for (total, segment) in totals.iter_mut().zip(values.chunks(SEGMENT)) {
+                *total = fold::<A, O>(segment, identity);
+            }
+            totals
+        };
+        let block = |run: usize,
+                     start: usize,
+                     scratch: &mut [[A; BLOCK]; 2],
+                     starts: &mut dyn FnMut(&[A]) -> [A; 4]| {
+            let [buf, result] = scratch;
+            // SAFETY: this block of the output belongs to the caller alone.
+            let to = unsafe { out.at(offset(&layout.kept, run).1 * out_size) };
+            load(run, start, buf, &mut |values| {
+                let (starts, inclusive) = (starts(values), self.inclusive);
+                let in_place = self.out.dtype == A::DTYPE && along.out == 1;
+                let place = if in_place {
+                    // SAFETY: as above, and `A` is the type of the output.
+                    unsafe { std::slice::from_raw_parts_mut(to.cast::<A>().add(start), values.len()) }
+                } else {
+                    &mut result[..values.len()]
+                };
+                let op = std::marker::PhantomData;
+                dispatch(Chains::<A, O> { values, starts, inclusive, out: place, op });
+                if !in_place {
+                    // SAFETY: as above.
+                    unsafe { scatter(self.out.dtype, to, &[along], start, &result[..values.len()]) };
                 }
             });
-            for totals in starts.chunks_mut(blocks * 4) {
-                exclusive::<A, O>(totals, identity);
-            }
+        };
+        let bytes = along.size.min(BLOCK) * (x_size + out_size) as usize;
+        if blocks == 1 || runs >= 4 * parallel::cores() {
+            // Each run from its start to its end: what the segments start with is found on the way.
+            parallel::ranges(runs, 1, blocks * bytes, |range| {
+                let mut scratch = [[A::ZERO; BLOCK]; 2];
+                for run in range {
+                    let mut running = identity;
+                    for start in (0..along.size).step_by(BLOCK) {
+                        block(run, start, &mut scratch, &mut |values| {
+                            let mut totals = totals_of(values);
+                            running = exclusive::<A, O>(&mut totals, running);
+                            totals
+                        });
+                    }
+                }
+            });
+            return;
         }
-        parallel::ranges(runs * blocks, 1, along.size.min(BLOCK) * (x_size + out_size) as usize, |range| {
+        // The value each segment starts with, of all runs.
+        let mut starts = vec![[identity; 4]; runs * blocks];
+        let shared = Shared::new(&mut starts);
+        parallel::ranges(runs * blocks, 1, BLOCK * x_size as usize, |range| {
             let mut buf = [A::ZERO; BLOCK];
-            let mut result = [A::ZERO; BLOCK];
             for i in range {
-                let (run, start) = (i / blocks, i % blocks * BLOCK);
-                let first = |values: &[A]| match blocks {
-                    1 => {
-                        let mut totals = [identity; 4];
-                        for (total, segment) in totals.iter_mut().zip(values.chunks(SEGMENT)) {
-                            *total = fold::<A, O>(segment, identity);
-                        }
-                        exclusive::<A, O>(&mut totals, identity);
-                        totals
-                    }
-                    _ => std::array::from_fn(|k| starts[i * 4 + k]),
-                };
-                // SAFETY: this block of the output belongs to this range alone.
-                let to = unsafe { out.at(offset(&layout.kept, run).1 * out_size) };
-                load(run, start, &mut buf, &mut |values| {
-                    let (starts, inclusive) = (first(values), self.inclusive);
-                    let in_place = self.out.dtype == A::DTYPE && along.out == 1;
-                    let place = if in_place {
-                        // SAFETY: as above, and `A` is the type of the output.
-                        unsafe { std::slice::from_raw_parts_mut(to.cast::<A>().add(start), values.len()) }
-                    } else {
-                        &mut result[..values.len()]
-                    };
-                    dispatch(Chains::<A, O> {
-                        values,
-                        starts,
-                        inclusive,
-                        out: place,
-                        op: std::marker::PhantomData,
-                    });
-                    if !in_place {
-                        // SAFETY: as above.
-                        unsafe { scatter(self.out.dtype, to, &[along], start, &result[..values.len()]) };
-                    }
+                load(i / blocks, i % blocks * BLOCK, &mut buf, &mut |values| {
+                    // SAFETY: one place for each block.
+                    unsafe { shared.slice(i, 1)[0] = totals_of(values) };
                 });
+            }
+        });
+        for totals in starts.chunks_mut(blocks) {
+            totals.iter_mut().fold(identity, |running, totals| exclusive::<A, O>(totals, running));
+        }
+        parallel::ranges(runs * blocks, 1, bytes, |range| {
+            let mut scratch = [[A::ZERO; BLOCK]; 2];
+            for i in range {
+                block(i / blocks, i % blocks * BLOCK, &mut scratch, &mut |_| starts[i]);
             }
         });
     }
@@ -220,14 +229,15 @@ impl Scan<'_> {
     }
 }
 
-/// Replaces each total by the combination of those before it.
-fn exclusive<A: Acc, O: Combine<A>>(totals: &mut [A], identity: A) {
-    let mut running = identity;
+/// Replaces each total by the combination of what came before it, and gives the combination of all.
+fn exclusive<A: Acc, O: Combine<A>>(totals: &mut [A], before: A) -> A {
+    let mut running = before;
     for total in totals {
         let next = O::combine(running, *total);
         *total = running;
         running = next;
     }
+    running
 }
 
 /// Up to four segments of one block, each from its own start.

@@ -21,7 +21,7 @@ use isa::{Kernel, Level};
 use plan::{OUT, Plan, Source};
 
 use super::copy::by_size;
-use super::{In, Out, parallel};
+use super::{In, Out, bypass, parallel};
 use crate::array::Dtype;
 use crate::error::Result;
 use crate::op::{Func, Program, UnaryOp};
@@ -69,31 +69,39 @@ fn run_at(level: Level, program: &Program, inputs: &[In], out: &mut Out) -> Resu
     let built = plan.build(program, inputs, out, level);
     if built.is_ok() {
         let bytes: usize = inputs.iter().map(|x| x.dtype.size()).sum::<usize>() + out.dtype.size();
-        let out = &*out;
+        // A line that was read is in the cache already; writing past it gains nothing.
+        let bypasses = bypass::pays(n * out.dtype.size()) && !plan.replaces_an_input(out);
+        let (out, grain) = (&*out, if plan.band > 0 { plan.band } else { BLOCK });
         // Four operations take about as long as moving a byte.
-        parallel::ranges(n, BLOCK, bytes + plan.flops as usize / 4, |range| execute(&plan, out, range));
+        parallel::ranges(n, grain, bytes + plan.flops as usize / 4, |range| {
+            execute(&plan, out, range, bypasses)
+        });
     }
     PLAN.set(Some(plan));
     built
 }
 
-/// Runs the plan for a range of the output's elements.
-fn execute(plan: &Plan, out: &Out, range: Range<usize>) {
-    let block = range.len().min(if plan.buffers == 0 { LONG_BLOCK } else { BLOCK });
+/// Runs the plan for a range of the output's elements, which starts with a band if there are bands.
+fn execute(plan: &Plan, out: &Out, range: Range<usize>, bypasses: bool) {
+    let block = range.len().min(if plan.buffers == 0 && !bypasses { LONG_BLOCK } else { BLOCK });
     let lines = (block * plan.widest).div_ceil(size_of::<Line>());
+    let band_lines = (plan.band * plan.widest).div_ceil(size_of::<Line>());
+    let buffers = plan.buffers + usize::from(bypasses);
     SCRATCH.with_borrow_mut(|scratch| {
-        if scratch.memory.len() < lines * plan.buffers {
-            scratch.memory.resize(lines * plan.buffers, Line([0; 64]));
+        let needed = lines * buffers + band_lines * plan.bands;
+        if scratch.memory.len() < needed {
+            scratch.memory.resize(needed, Line([0; 64]));
         }
         let first = plan.first_buffer();
         let memory = scratch.memory.as_mut_ptr();
+        let band_of = |number: usize| memory.wrapping_add(lines * buffers + band_lines * number).cast::<u8>();
         let blocks = &mut scratch.blocks;
         blocks.clear();
         blocks.resize(first, std::ptr::null_mut());
-        blocks.extend((0..plan.buffers).map(|b| memory.wrapping_add(b * lines).cast::<u8>()));
+        blocks.extend((0..buffers).map(|b| memory.wrapping_add(b * lines).cast::<u8>()));
         for (i, source) in plan.sources.iter().enumerate() {
             match *source {
-                Source::Direct { .. } => {}
+                Source::Direct { .. } | Source::Transposed { .. } => {}
                 Source::Filled { bits, size, buffer } => {
                     blocks[1 + i] = blocks[first + buffer];
                     by_size!(size, T => {
@@ -104,34 +112,78 @@ fn execute(plan: &Plan, out: &Out, range: Range<usize>) {
                 Source::Gathered { buffer, .. } => blocks[1 + i] = blocks[first + buffer],
             }
         }
-
+        if bypasses {
+            blocks[OUT as usize] = blocks[first + plan.buffers];
+        }
+        let band = if plan.band > 0 { plan.band } else { range.len() };
         let mut start = range.start;
         while start < range.end {
-            let n = block.min(range.end - start);
-            // SAFETY: `start` is below the number of elements of the output and of every input stretched to its shape.
+            let end = (start + band).min(range.end);
+            for source in &plan.sources {
+                if let Source::Transposed { ptr, size, transpose, number } = source {
+                    by_size!(*size, T => {
+                        // SAFETY: ranges start with bands, so this is one of the input's; its buffer is large enough.
+                        unsafe { transpose.gather_band(ptr.cast::<T>(), start / band, band_of(*number).cast::<T>()) }
+                    });
+                }
+            }
+            run_blocks(plan, out, blocks, start..end, block, bypasses, &band_of);
+            start = end;
+        }
+    });
+    if bypasses {
+        bypass::fence();
+    }
+}
+
+/// Runs the plan block by block, for elements whose bands are gathered.
+fn run_blocks(
+    plan: &Plan,
+    out: &Out,
+    blocks: &mut [*mut u8],
+    range: Range<usize>,
+    block: usize,
+    bypasses: bool,
+    band_of: &dyn Fn(usize) -> *mut u8,
+) {
+    let size = out.dtype.size();
+    let mut start = range.start;
+    while start < range.end {
+        let n = block.min(range.end - start);
+        // SAFETY: `start` is below the number of elements of the output and of every input stretched to its shape.
+        let place = unsafe { out.ptr().add(start * size) };
+        if !bypasses {
+            blocks[OUT as usize] = place;
+        }
+        for (i, source) in plan.sources.iter().enumerate() {
+            // SAFETY: as above.
             unsafe {
-                blocks[OUT as usize] = out.ptr().add(start * out.dtype.size());
-                for (i, source) in plan.sources.iter().enumerate() {
-                    match source {
-                        Source::Direct { ptr, size } => blocks[1 + i] = ptr.add(start * size).cast_mut(),
-                        Source::Filled { .. } => {}
-                        Source::Gathered { ptr, size, layout, .. } => by_size!(*size, T => {
-                            layout.gather(ptr.cast::<T>(), start, blocks[1 + i].cast::<T>(), n);
-                        }),
+                match source {
+                    Source::Direct { ptr, size } => blocks[1 + i] = ptr.add(start * size).cast_mut(),
+                    Source::Filled { .. } => {}
+                    Source::Gathered { ptr, size, layout, .. } => by_size!(*size, T => {
+                        layout.gather(ptr.cast::<T>(), start, blocks[1 + i].cast::<T>(), n);
+                    }),
+                    Source::Transposed { size, number, .. } => {
+                        blocks[1 + i] = band_of(*number).add((start - range.start) * size);
                     }
                 }
             }
-            for step in &plan.steps {
-                let dst = blocks[step.dst as usize];
-                let [a, b, c] = step.args;
-                let block = |i: u32| blocks[i as usize].cast_const();
-                let args = [block(a), block(b), block(c)];
-                // SAFETY: `Plan::build` checked the types; every block holds `n` elements; no step writes what it reads.
-                unsafe { (step.kernel)(dst, args, n) };
-            }
-            start += n;
         }
-    });
+        for step in &plan.steps {
+            let dst = blocks[step.dst as usize];
+            let [a, b, c] = step.args;
+            let block = |i: u32| blocks[i as usize].cast_const();
+            let args = [block(a), block(b), block(c)];
+            // SAFETY: `Plan::build` checked the types; every block holds `n` elements; no step writes what it reads.
+            unsafe { (step.kernel)(dst, args, n) };
+        }
+        if bypasses {
+            // SAFETY: the block of the output, computed in a buffer of its size.
+            unsafe { bypass::copy(blocks[OUT as usize], place, n * size) };
+        }
+        start += n;
+    }
 }
 
 /// The kernel for a function on arguments of type `compute`. The 16-bit floats have kernels only for being moved.

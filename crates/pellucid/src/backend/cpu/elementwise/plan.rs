@@ -6,7 +6,7 @@ use super::cast;
 use super::isa::{Kernel, Level};
 use super::kernel;
 use crate::array::Dtype;
-use crate::backend::cpu::copy::{Layout, by_size};
+use crate::backend::cpu::copy::{Layout, Transpose, by_size};
 use crate::backend::cpu::fill::element_bits;
 use crate::backend::cpu::{In, Out};
 use crate::error::{Error, Result};
@@ -14,6 +14,9 @@ use crate::op::{Arg, Func, Instr, Program};
 
 /// The block every step can name: where the output goes.
 pub(super) const OUT: u32 = 0;
+
+/// Bytes of a band that a core keeps in its caches while it is used.
+const LARGEST_BAND: usize = 1 << 20;
 
 /// One kernel call. Blocks are numbered: the output, the sources, the buffers.
 #[derive(Clone, Copy)]
@@ -31,6 +34,8 @@ pub(super) enum Source {
     Filled { bits: u64, size: usize, buffer: usize },
     /// Collected into a buffer block by block.
     Gathered { ptr: *const u8, size: usize, layout: Layout, buffer: usize },
+    /// Collected into a long buffer of its own, a band of rows at a time.
+    Transposed { ptr: *const u8, size: usize, transpose: Transpose, number: usize },
 }
 
 /// The steps for one block, and what they work on.
@@ -39,6 +44,9 @@ pub(super) struct Plan {
     pub steps: Vec<Step>,
     pub sources: Vec<Source>,
     pub buffers: usize,
+    /// Elements of a band of rows, zero if no source is transposed; and the number of buffers for bands.
+    pub band: usize,
+    pub bands: usize,
     /// Bytes of the widest element any block holds.
     pub widest: usize,
     /// Operations per element.
@@ -65,6 +73,7 @@ impl Plan {
         self.free.clear();
         self.wide = [None; 4];
         self.buffers = 0;
+        (self.band, self.bands) = (0, 0);
         self.widest = 1;
         self.flops = 0;
         check(program, inputs, out)?;
@@ -126,6 +135,10 @@ impl Plan {
             return;
         }
         let layout = Layout::broadcast(x, shape);
+        if let Some(source) = self.transposed(ptr, size, &layout) {
+            self.sources.push(source);
+            return;
+        }
         let buffer = self.buffers;
         let source = if layout.is_contiguous() {
             Source::Direct { ptr, size }
@@ -139,6 +152,19 @@ impl Plan {
         };
         self.buffers += usize::from(!matches!(source, Source::Direct { .. }));
         self.sources.push(source);
+    }
+
+    /// A source whose neighbours in memory are not neighbours in the output. All such sources share the bands of the
+    /// first; one with other bands is gathered.
+    fn transposed(&mut self, ptr: *const u8, size: usize, layout: &Layout) -> Option<Source> {
+        let transpose = Transpose::of(layout)?;
+        let band = transpose.band()?;
+        if band * size > LARGEST_BAND || self.band != 0 && self.band != band {
+            return None;
+        }
+        self.band = band;
+        self.bands += 1;
+        Some(Source::Transposed { ptr, size, transpose, number: self.bands - 1 })
     }
 
     fn add_const(&mut self, value: u64, width: usize) {
@@ -227,6 +253,13 @@ impl Plan {
             self.steps.push(Step { kernel, dst: OUT, args: [dst; 3] });
         }
         self.results.push(dst);
+    }
+
+    /// True if an input lies where the output will.
+    pub fn replaces_an_input(&self, out: &Out) -> bool {
+        self.sources
+            .iter()
+            .any(|source| matches!(source, Source::Direct { ptr, .. } if *ptr == out.ptr().cast_const()))
     }
 
     /// True if one of these blocks lies where the output will.

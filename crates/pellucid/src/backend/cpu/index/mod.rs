@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::assemble::copy_unless_same;
 use super::strided::{Grid, PerAxis, Shared, copy_strided, row_major};
-use super::{In, Out, is_row_major, parallel};
+use super::{In, Out, bypass, is_row_major, parallel};
 use crate::array::Dtype;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -28,7 +28,8 @@ pub(crate) fn take(x: &In, indices: &In, axis: usize, out: &mut Out) -> Result<(
     let (outer_strides, inner_strides) = (&x.strides[..axis], &x.strides[axis + 1..]);
     let outer = Grid::new(outer_shape, [outer_strides]);
     let (rows, inner) = (outer.elements(), inner_shape.iter().product::<usize>());
-    let row = Row { shape: inner_shape, strides: inner_strides, run: inner, item };
+    let bypass = bypass::pays(out.elements() * item);
+    let row = Row { shape: inner_shape, strides: inner_strides, run: inner, item, bypass };
     let (src, dst) = (Shared(x.ptr().cast_mut()), Shared(out.ptr()));
 
     // Gathers what `offsets`, the indices from `first` on, say, for the outer positions `range`.
@@ -87,7 +88,12 @@ struct Row<'a> {
     strides: &'a [isize],
     run: usize,
     item: usize,
+    /// Whether the result is written past the caches.
+    bypass: bool,
 }
+
+/// Rows that are fetched ahead: indices jump, so that the processor cannot guess what comes next.
+const AHEAD: usize = 8;
 
 impl Row<'_> {
     /// Copies the rows at `offsets` (in elements from `src`) to `dst`, one after the other.
@@ -108,9 +114,19 @@ impl Row<'_> {
                     (32, item) => gather_elements::<[u8; 32]>(src, offsets, item, dst),
                     (64, item) => gather_elements::<[u8; 64]>(src, offsets, item, dst),
                     _ => {
+                        let row = |offset: isize| src.wrapping_offset(offset * self.item as isize);
                         for (i, &offset) in offsets.iter().enumerate() {
-                            let from = src.offset(offset * self.item as isize);
-                            std::ptr::copy_nonoverlapping(from, dst.add(i * bytes), bytes);
+                            if let Some(&next) = offsets.get(i + AHEAD) {
+                                bypass::prefetch(row(next), bytes);
+                            }
+                            if self.bypass {
+                                bypass::copy(row(offset), dst.add(i * bytes), bytes);
+                            } else {
+                                std::ptr::copy_nonoverlapping(row(offset), dst.add(i * bytes), bytes);
+                            }
+                        }
+                        if self.bypass {
+                            bypass::fence();
                         }
                     }
                 }

@@ -1,10 +1,13 @@
 //! Sorting along one axis.
 //!
 //! Elements become unsigned keys whose order is the wanted one ([`keys`]): integers with the sign bit turned, floats by
-//! their bits with NaN last. Keys of short runs go through the standard library's sort, long ones through a radix sort
-//! ([`radix`]). Many runs are shared out to the cores; a single long one is sorted by all of them together.
+//! their bits with NaN last. 32-bit keys go through a vectorised quicksort where the machine has one (`quick`), others
+//! through the standard library's sort if they are few, and a radix sort ([`radix`]) if they are many. Many runs are
+//! shared out to the cores; a single long one is sorted by all of them together.
 
 mod keys;
+#[cfg(target_arch = "x86_64")]
+mod quick;
 mod radix;
 
 use std::ops::Range;
