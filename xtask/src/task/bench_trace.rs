@@ -32,17 +32,24 @@ pub fn run(args: &Args) -> Result<()> {
     process::run(write.arg(&file).arg(args.launches.to_string()))?;
     let measured = measure(Command::new(folder.join("trace_tool")).arg("summary").arg(&file));
     remove()?;
-    let (seconds, kib) = measured?;
-    println!("summary: {seconds:.2} s, {} MiB", kib / 1024);
-    if seconds > MOST_SECONDS || kib > MOST_KIB {
+    let Measured { seconds, busy, kib } = measured?;
+    println!("summary: {seconds:.2} s, {busy:.2} s of processors, {} MiB", kib / 1024);
+    // On a machine that does other work as well, the time of the processors is what it would take on one that does not.
+    if seconds.min(busy) > MOST_SECONDS || kib > MOST_KIB {
         let limits = format!("more than {MOST_SECONDS} s or {} MiB", MOST_KIB / 1024);
         return Err(Failure::failed(limits));
     }
     Ok(())
 }
 
-/// Seconds and the largest resident size, as the program itself says at its end.
-fn measure(command: &mut Command) -> Result<(f64, u64)> {
+struct Measured {
+    seconds: f64,
+    busy: f64,
+    kib: u64,
+}
+
+/// What the program itself says at its end.
+fn measure(command: &mut Command) -> Result<Measured> {
     let output = command.output().map_err(|e| Failure::failed(format!("trace_tool cannot run: {e}")))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
@@ -50,8 +57,10 @@ fn measure(command: &mut Command) -> Result<(f64, u64)> {
     }
     let value =
         |name: &str| said.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
-    match (value("seconds "), value("peak KiB ")) {
-        (Some(seconds), kib) => Ok((seconds, kib.unwrap_or(0.0) as u64)),
-        _ => Err(Failure::failed(format!("trace_tool did not say how long it took: {said}"))),
-    }
+    let Some(seconds) = value("seconds ") else {
+        return Err(Failure::failed(format!("trace_tool did not say how long it took: {said}")));
+    };
+    // Other systems than Linux tell neither.
+    let busy = value("processor seconds ").unwrap_or(seconds);
+    Ok(Measured { seconds, busy, kib: value("peak KiB ").unwrap_or(0.0) as u64 })
 }

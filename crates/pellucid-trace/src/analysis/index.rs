@@ -15,7 +15,8 @@ pub(crate) enum Ids {
 }
 
 impl Ids {
-    fn new(ids: impl Iterator<Item = (u64, u32)> + Clone) -> Self {
+    /// The last row of each number.
+    pub(crate) fn new(ids: impl Iterator<Item = (u64, u32)> + Clone) -> Self {
         let (count, largest) =
             ids.clone().fold((0_u64, 0_u64), |(count, largest), (id, _)| (count + 1, largest.max(id)));
         if largest / 8 > count + 1024 {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Problem, Trace};
+use crate::analysis::index::Ids;
 use crate::npy::element_bytes;
 use crate::schema::{MEMORY_EVENTS, OpView, TIMED_BY, is_input};
 use crate::{Error, Result};
@@ -33,6 +34,17 @@ impl Trace {
     /// # Errors
     /// As the tables.
     pub fn problems(&self) -> Result<(Vec<Problem>, usize)> {
+        // The table of operations is as large as all others together: they are read beside it.
+        std::thread::scope(|scope| {
+            let others = scope.spawn(|| {
+                self.launches()?;
+                self.memory()?;
+                self.stats()?;
+                self.sync().map(drop)
+            });
+            let ops = self.ops().map(drop);
+            ops.and(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })?;
         let mut found = Found { list: Vec::new(), count: 0 };
         let complete = !self.manifest.partial && !self.manifest.truncated;
         let launches = self.check_launches(&mut found)?;
@@ -55,13 +67,15 @@ impl Trace {
         }
     }
 
-    fn check_launches(&self, found: &mut Found) -> Result<HashSet<u64>> {
+    fn check_launches(&self, found: &mut Found) -> Result<Ids> {
         let table = self.launches()?;
         let window = self.window();
-        let mut ids = HashSet::with_capacity(table.len());
+        let numbers: Vec<u64> = table.iter().map(|launch| launch.id).collect();
+        let ids = Ids::new(numbers.iter().copied().zip(0..));
         let mut last: HashMap<u32, (u64, i64)> = HashMap::new();
         for (row, launch) in table.iter().enumerate() {
-            if !ids.insert(launch.id) {
+            // A later launch of the same number has taken its place.
+            if ids.get(launch.id) != Some(row) {
                 found.add(Problem::LaunchTwice { launch: launch.id });
             }
             let (start_ns, end_ns) = (launch.start_ns, launch.end_ns);
@@ -86,32 +100,35 @@ impl Trace {
     }
 
     /// Returns the row of `ops` that makes each array.
-    fn check_ops(
-        &self,
-        found: &mut Found,
-        launches: &HashSet<u64>,
-        complete: bool,
-    ) -> Result<HashMap<u64, usize>> {
+    fn check_ops(&self, found: &mut Found, launches: &Ids, complete: bool) -> Result<Ids> {
         let table = self.ops()?;
         let regions: HashSet<u32> = self.manifest.regions.iter().map(|region| region.id).collect();
-        let mut arrays: HashMap<u64, usize> = HashMap::with_capacity(table.len());
-        for (row, op) in table.iter().enumerate() {
-            for array in op.outputs {
-                if arrays.insert(*array, row).is_some() {
-                    found.add(Problem::MadeTwice { array: *array, row });
-                }
+        let mut made = Vec::with_capacity(table.len());
+        for (op, row) in table.iter().zip(0u32..) {
+            if op.outputs.len() > 1 {
+                let mut seen = HashSet::new();
+                let twice = op.outputs.iter().copied().filter(|array| !seen.insert(*array));
+                twice.for_each(|array| found.add(Problem::MadeTwice { array, row: row as usize }));
+            }
+            made.extend(op.outputs.iter().map(|array| (*array, row)));
+        }
+        let arrays = Ids::new(made.iter().copied());
+        for (array, row) in made {
+            match arrays.get(array) {
+                Some(last) if last != row as usize => found.add(Problem::MadeTwice { array, row: last }),
+                _ => {}
             }
         }
         for (row, op) in table.iter().enumerate() {
             check_outputs(found, &op);
             for array in op.inputs {
-                match arrays.get(array) {
+                match arrays.get(*array) {
                     None if complete => found.add(Problem::UnknownInput { op: op.id, array: *array }),
-                    Some(maker) if *maker >= row => found.add(Problem::Cycle { op: op.id, array: *array }),
+                    Some(maker) if maker >= row => found.add(Problem::Cycle { op: op.id, array: *array }),
                     _ => {}
                 }
             }
-            if let Some(launch) = op.launch.filter(|launch| complete && !launches.contains(launch)) {
+            if let Some(launch) = op.launch.filter(|launch| complete && launches.get(*launch).is_none()) {
                 found.add(Problem::UnknownId { table: "ops", row, what: "launch", id: launch });
             }
             if let Some(region) = op.region.filter(|region| complete && !regions.contains(region)) {
@@ -121,13 +138,8 @@ impl Trace {
         Ok(arrays)
     }
 
-    fn check_references(
-        &self,
-        found: &mut Found,
-        arrays: &HashMap<u64, usize>,
-        complete: bool,
-    ) -> Result<()> {
-        let unknown = |id: u64| complete && !arrays.contains_key(&id);
+    fn check_references(&self, found: &mut Found, arrays: &Ids, complete: bool) -> Result<()> {
+        let unknown = |id: u64| complete && arrays.get(id).is_none();
         for (row, launch) in self.launches()?.iter().enumerate() {
             if let Some(id) = launch.ops.iter().copied().find(|id| unknown(*id)) {
                 found.add(Problem::UnknownId { table: "launches", row, what: "op", id });

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use zip::ZipArchive;
+use flate2::bufread::DeflateDecoder;
 use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
 
 use crate::npy::{self, TensorData};
 use crate::schema::{FORMAT, Launch, Manifest, Memory, Op, Row, Stats, Sync, VERSION};
@@ -275,14 +276,39 @@ impl Trace {
             member: member.to_owned(),
             reason: error.to_string(),
         };
-        let mut archive = lock(&self.archive);
-        let file = archive.by_index(entry.index).map_err(|error| damaged(&error))?;
-        // The sizes were checked against the file's own; one byte more shows data longer than declared.
-        let mut data = Vec::new();
-        data.try_reserve_exact(entry.size as usize).map_err(|error| damaged(&error))?;
-        file.take(entry.size + 1).read_to_end(&mut data).map_err(|error| damaged(&error))?;
+        // Only what is packed is read under the lock, so that tables can be unpacked side by side.
+        let (packed, method, crc) = {
+            let mut archive = lock(&self.archive);
+            let mut file = archive.by_index_raw(entry.index).map_err(|error| damaged(&error))?;
+            if file.encrypted() {
+                return Err(Error::Damaged { member: member.to_owned(), reason: "it is encrypted".into() });
+            }
+            let mut packed = Vec::new();
+            packed.try_reserve_exact(entry.packed as usize).map_err(|error| damaged(&error))?;
+            file.read_to_end(&mut packed).map_err(|error| damaged(&error))?;
+            (packed, file.compression(), file.crc32())
+        };
+        let data = match method {
+            CompressionMethod::Stored => packed,
+            CompressionMethod::Deflated => {
+                // The sizes were checked against the file's own; one byte more shows data longer than declared.
+                let mut data = Vec::new();
+                data.try_reserve_exact(entry.size as usize).map_err(|error| damaged(&error))?;
+                let mut unpacked = DeflateDecoder::new(packed.as_slice()).take(entry.size + 1);
+                unpacked.read_to_end(&mut data).map_err(|error| damaged(&error))?;
+                data
+            }
+            other => {
+                let reason = format!("its compression, {other}, is not one of traces");
+                return Err(Error::Damaged { member: member.to_owned(), reason });
+            }
+        };
         if data.len() as u64 != entry.size {
             let reason = format!("{} bytes instead of {}", data.len(), entry.size);
+            return Err(Error::Damaged { member: member.to_owned(), reason });
+        }
+        if crc32fast::hash(&data) != crc {
+            let reason = "its checksum is another one".to_owned();
             return Err(Error::Damaged { member: member.to_owned(), reason });
         }
         Ok(data)
@@ -350,8 +376,10 @@ impl Trace {
         let limit = self.justified();
         let members = self.chunks(R::TABLE);
         let size = members.iter().fold(0_u64, |sum, member| sum.saturating_add(self.members[member].size));
-        let total = self.table_bytes.load(Ordering::Relaxed).saturating_add(size);
+        // Taken at once: two tables that are read side by side count both.
+        let total = self.table_bytes.fetch_add(size, Ordering::Relaxed).saturating_add(size);
         if total > limit {
+            self.table_bytes.fetch_sub(size, Ordering::Relaxed);
             let what = format!("the table {}", R::TABLE);
             return Err(Error::TooLarge { what, bytes: total, limit, file_bytes: self.bytes });
         }
@@ -360,7 +388,6 @@ impl Trace {
             let data = self.read(&member)?;
             chunk::decode::<R>(data, &mut table).map_err(|reason| Error::Damaged { member, reason })?;
         }
-        self.table_bytes.fetch_add(size, Ordering::Relaxed);
         Ok(lazy.table.get_or_init(|| table))
     }
 
