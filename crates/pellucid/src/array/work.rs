@@ -26,6 +26,7 @@ pub(crate) struct Work {
 const KEPT: usize = 1024;
 
 thread_local! {
+    #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept")]
     static SPARE: RefCell<Vec<Box<MaybeUninit<Work>>>> = const { RefCell::new(Vec::new()) };
 }
 
