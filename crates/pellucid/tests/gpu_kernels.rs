@@ -177,3 +177,61 @@ fn twelve_axes_are_no_obstacle() -> Result<()> {
     same("sort", std::slice::from_ref(&x), |x| ops::sort(&ops::transpose(&x[0], None)?, 5))?;
     same("no axes", &[x], |x| ops::sum(&x[0], pellucid::Axes::from([0i64; 0]), false))
 }
+
+#[test]
+fn scans_products_and_softmax_agree_with_the_cpu() -> Result<()> {
+    for (shape, axis) in [(vec![70_001], 0), (vec![3, 20_000], 1), (vec![5000, 3], 0), (vec![2, 40, 30], 1)] {
+        for dtype in [Dtype::Int32, Dtype::Int8, Dtype::Uint16] {
+            let x = on_cpu(|| made(&shape, dtype, 6))?;
+            for (reverse, inclusive) in [(false, true), (true, false), (false, false)] {
+                let what = format!("{dtype} {shape:?} reverse {reverse} inclusive {inclusive}");
+                same(&format!("cumsum {what}"), std::slice::from_ref(&x), |x| {
+                    ops::cumsum(&x[0], axis, reverse, inclusive)
+                })?;
+                same(&format!("cummax {what}"), std::slice::from_ref(&x), |x| {
+                    ops::cummax(&x[0], axis, reverse, inclusive)
+                })?;
+            }
+        }
+    }
+    // Sums of small integers are exact in every order.
+    for (m, k, n) in [(1, 1, 1), (17, 9, 33), (64, 64, 64), (70, 130, 45), (3, 1000, 2)] {
+        for dtype in [Dtype::Float32, Dtype::Complex64, Dtype::Float16] {
+            let small = |shape: &[usize], seed| {
+                let x = made(shape, Dtype::Int32, seed)?;
+                ops::astype(&ops::remainder(&x, 2)?, dtype)
+            };
+            let (a, b) = (on_cpu(|| small(&[2, m, k], 7))?, on_cpu(|| small(&[n, k], 8))?);
+            same(&format!("{dtype} {m}x{k}x{n}"), &[a, b], |x| {
+                // Zeros of either sign are the same.
+                ops::add(&ops::matmul(&x[0], &ops::transpose(&x[1], None)?)?, 0.0)
+            })?;
+        }
+    }
+    for shape in [vec![5, 64], vec![3, 1000], vec![2, 4097], vec![2, 2, 300], vec![2, 9000]] {
+        let x = on_cpu(|| ops::multiply(&made(&shape, Dtype::Int32, 11)?, 0.1))?;
+        let close = |x: &[Array]| -> Result<Array> {
+            let expected = on_cpu(|| ops::softmax(&x[0], -1, false))?;
+            ops::all(
+                &ops::less(&ops::abs(&ops::subtract(&ops::softmax(&x[0], -1, false)?, &expected)?)?, 1e-6)?,
+                None,
+                false,
+            )
+        };
+        same(&format!("softmax {shape:?}"), &[x], close)?;
+    }
+    Ok(())
+}
+
+/// Kernels that a processor in software does not take by itself, in a process of their own.
+#[test]
+fn kernels_for_hardware_agree_too() {
+    let Ok(program) = std::env::current_exe() else { return };
+    let test = "scans_products_and_softmax_agree_with_the_cpu";
+    let child = std::process::Command::new(program)
+        .args(["--exact", test, "--nocapture"])
+        .env("PELLUCID_HARDWARE_KERNELS", "1")
+        .output();
+    let output = child.expect("the test program runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

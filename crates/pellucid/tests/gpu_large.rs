@@ -103,3 +103,30 @@ fn floats_are_reduced_by_pieces_too() -> Result<()> {
         Ok(())
     })
 }
+
+/// Drivers in software end loops after 65,535 rounds, without a word.
+#[test]
+fn long_runs_are_followed_to_their_end() -> Result<()> {
+    on_gpu(|| {
+        let n = 20_000_000;
+        let ones = ops::full([n], 1, Dtype::Int32)?;
+        let running = ops::cumsum(&ones, 0, false, true)?.to_vec::<i32>()?;
+        assert_eq!(first_difference(&running, 1..n as i32 + 1), None);
+        let back = ops::cumsum(&ones, 0, true, false)?.to_vec::<i32>()?;
+        assert_eq!(first_difference(&back, (0..n as i32).map(|i| n as i32 - 1 - i)), None);
+        let two = ops::reshape(&ones, [10_000_000, 2])?;
+        let down = ops::cumsum(&two, 0, false, true)?.to_vec::<i32>()?;
+        assert_eq!(first_difference(&down, (0..n as i32).map(|i| i / 2 + 1)), None);
+        let rising = ops::arange(0, n as i64, 1, Dtype::Int32)?;
+        assert_eq!(ops::argmax(&rising, None, false)?.item::<u32>()? as usize, n - 1);
+        for (dtype, k) in [(Dtype::Float32, 1_000_003), (Dtype::Float16, 600_001), (Dtype::Complex64, 70_001)]
+        {
+            let row = ops::full([1, k], 0.0625, dtype)?;
+            let column = ops::full([k, 1], 0.0625, dtype)?;
+            let product = ops::real(&ops::astype(&ops::matmul(&row, &column)?, Dtype::Complex64)?)?;
+            let (product, expected) = (product.item::<f32>()?, k as f32 / 256.0);
+            assert!((product - expected).abs() <= expected * 1e-3, "{dtype}: {product}, not {expected}");
+        }
+        Ok(())
+    })
+}

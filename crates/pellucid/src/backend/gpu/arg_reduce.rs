@@ -17,7 +17,7 @@ pub(super) fn arg_reduce(context: &Context, op: ArgReduceOp, x: &In, axis: usize
     let source = Source::unjoined(x, &[axis]);
     let length = x.shape[axis];
     let outputs = out.elements();
-    let rows = length >= 64 && outputs < 4096;
+    let rows = length >= 64 && outputs < 4096 || length > 4096;
     let shared = shares(std::slice::from_ref(x), out.buffer);
     let flags = u32::from(op == ArgReduceOp::Argmax) | u32::from(rows) << 1 | u32::from(shared) << 2;
     let words = [x.dtype as u32, flags, source.kept.len() as u32];

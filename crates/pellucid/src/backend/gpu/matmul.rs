@@ -14,7 +14,7 @@ use super::record::Bind;
 use super::reduce::convert;
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Text};
-use crate::array::{Dtype, Strides, broadcast_strides};
+use crate::array::{Dtype, Shape, Strides, broadcast_strides};
 use crate::error::Result;
 
 /// Rows and columns of a tile, and its depth.
@@ -53,7 +53,53 @@ pub(super) fn run(context: &Context, product: &Product, out: &Out) -> Result<()>
     convert(context, &made, acc, out)
 }
 
+/// How far one launch goes along the axis that disappears: loops of software end after 65,535 rounds.
+fn deepest(gpu: &Gpu, out: Dtype) -> usize {
+    match (gpu.is_software(), by_rows(gpu, out)) {
+        (false, _) => usize::MAX,
+        (true, true) => 1 << 18,
+        (true, false) => 1 << 14,
+    }
+}
+
+/// Multiplies, in several launches that each add to the result of the one before where one does not go far enough.
 fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
+    let (a, b) = (&product.a, &product.b);
+    let (a_axis, b_axis) = (a.shape.len() - 1, b.shape.len() - 2);
+    let (k, most) = (a.shape[a_axis], deepest(context.gpu, out.dtype));
+    if k <= most {
+        return multiply_once(context, product, out);
+    }
+    let sums = [
+        context.scratch(out.elements() * out.dtype.size())?,
+        context.scratch(out.elements() * out.dtype.size())?,
+    ];
+    let strides = Shape::from(out.shape).row_major();
+    let (mut a_shape, mut b_shape) = (a.shape.to_vec(), b.shape.to_vec());
+    for (i, start) in (0..k).step_by(most).enumerate() {
+        let length = most.min(k - start);
+        (a_shape[a_axis], b_shape[b_axis]) = (length, length);
+        let moved = |x: &In, axis: usize| x.offset.wrapping_add_signed(x.strides[axis] * start as isize);
+        let before = In {
+            buffer: &sums[(i + 1) % 2],
+            dtype: out.dtype,
+            shape: out.shape,
+            strides: &strides,
+            offset: 0,
+        };
+        let part = Product {
+            a: In { shape: &a_shape, offset: moved(a, a_axis), ..a.clone() },
+            b: In { shape: &b_shape, offset: moved(b, b_axis), ..b.clone() },
+            c: if i == 0 { product.c.clone() } else { Some((before, 1.0)) },
+            alpha: product.alpha,
+        };
+        let buffer = if start + length == k { out.buffer } else { &sums[i % 2] };
+        multiply_once(context, &part, &Out { buffer, ..out.clone() })?;
+    }
+    Ok(())
+}
+
+fn multiply_once(context: &Context, product: &Product, out: &Out) -> Result<()> {
     let rank = out.shape.len();
     let batch = rank - 2;
     let mut inputs: SmallVec<[In; 3]> = SmallVec::from_iter([product.a.clone(), product.b.clone()]);
@@ -64,7 +110,8 @@ fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
         product.a.dtype as u32,
         out.dtype as u32,
         batch as u32,
-        u32::from(shared) | u32::from(product.c.is_some()) << 1 | u32::from(by_rows) << 2,
+        u32::from(shared) | u32::from(by_rows) << 1,
+        product.c.as_ref().map_or(u32::MAX, |(c, _)| c.dtype as u32),
     ];
     let pipeline = context.pipeline(Key { family: "matmul", words: SmallVec::from_slice(&words) }, || {
         let name = if product.c.is_some() { "addmm" } else { "matmul" };
@@ -117,12 +164,12 @@ fn text(product: &Product, out: Dtype, batch: usize, shared: bool, by_rows: bool
     text.take(5);
     let sizes = text.take(batch.saturating_sub(1));
     let ty = wgsl::scalar(out);
-    let dtype = product.a.dtype;
     let mut body = String::new();
     let _ = writeln!(body, "fn batch_(z: u32, x: u32) -> u32 {{");
     positions(&mut body, "c", "z", batch, sizes);
     let mut places = Vec::new();
-    for x in 0..2 + usize::from(product.c.is_some()) {
+    let types = [Some(product.a.dtype), Some(product.b.dtype), product.c.as_ref().map(|(c, _)| c.dtype)];
+    for (x, dtype) in types.into_iter().flatten().enumerate() {
         text.input(dtype);
         let (offset, strides) = (text.take(1), text.take(batch + 2));
         let sum = position_sum(&format!("p.p{offset}"), "c", batch, strides);

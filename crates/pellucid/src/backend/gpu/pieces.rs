@@ -17,6 +17,9 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use crate::op::ArgReduceOp;
 
+/// Elements that an arg-reduction goes through at once.
+const LONGEST: usize = 1 << 20;
+
 /// Where to cut an array into pieces.
 struct Cut {
     axis: usize,
@@ -151,7 +154,9 @@ pub(super) fn arg_reduce(
     out: &Buffer,
 ) -> Result<()> {
     let results = kept(x.shape, &[axis]);
-    let Some(cut) = cut(context.gpu, x) else {
+    // One workgroup goes through each line, and loops of software end after 65,535 rounds.
+    let long = || Some(Cut { axis, length: LONGEST }).filter(|_| x.shape[axis] > LONGEST);
+    let Some(cut) = cut(context.gpu, x).or_else(long) else {
         let out = Out { buffer: out, dtype: Dtype::Uint32, shape: &results };
         return arg_reduce::arg_reduce(context, op, x, axis, &out);
     };
