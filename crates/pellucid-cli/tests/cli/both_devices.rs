@@ -135,3 +135,14 @@ fn a_demo_says_how_near_the_roof_it_came_and_keeps_its_drivers_quiet() {
         good(&["check", text(&path), "--device", name]);
     }
 }
+
+#[test]
+fn how_fast_the_devices_are_is_measured_on_request() {
+    assert!(!good(&["info"]).contains("GFLOP/s"));
+    assert_eq!(good(&["info", "--roof"]).matches(" GFLOP/s").count(), devices().len());
+    for device in json(&["info", "--roof"])["devices"].as_array().unwrap() {
+        let roof = &device["roof"];
+        assert!(roof["bytes_per_second"].as_f64() > Some(1e6), "{device}");
+        assert!(roof["flops_per_second"].as_f64() > Some(1e6), "{device}");
+    }
+}
