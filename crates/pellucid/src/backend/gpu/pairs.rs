@@ -16,13 +16,13 @@ use crate::op::Program;
 pub(super) fn fit(gpu: &Gpu, layout: &Layout, inputs: &[In], out: &Out) -> bool {
     let paired = |x: &In, lie: Lie| match lie {
         Lie::One => true,
-        Lie::Flat => x.dtype.size() == 4 && x.offset % 2 == 0,
+        Lie::Flat => x.dtype.size() == 4 && x.offset.is_multiple_of(2),
         Lie::Strided => false,
     };
     gpu.is_software()
         && gpu.has(wgpu::Features::SHADER_INT64)
         && out.dtype.size() == 4
-        && out.elements() % 2 == 0
+        && out.elements().is_multiple_of(2)
         && inputs.iter().zip(&layout.lies).all(|(x, &lie)| paired(x, lie))
 }
 

@@ -30,7 +30,9 @@ fn plan(gpu: &Gpu, x: &In, axes: &[usize], out: &Out) -> Option<Plan> {
     if axes != [last] || out.dtype != Dtype::Float32 || x.strides[last] != 1 || !one_binding {
         return None;
     }
-    let even = x.offset % 2 == 0 && x.shape[last] % 2 == 0 && x.strides[..last].iter().all(|s| s % 2 == 0);
+    let even = x.offset.is_multiple_of(2)
+        && x.shape[last].is_multiple_of(2)
+        && x.strides[..last].iter().all(|s| s % 2 == 0);
     let pairs = even && gpu.is_software() && gpu.has(wgpu::Features::SHADER_INT64);
     let count = x.shape[last] / if pairs { 2 } else { 1 };
     let each = count.div_ceil(GROUP as usize);
