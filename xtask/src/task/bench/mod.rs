@@ -68,6 +68,7 @@ pub fn run(args: &Args) -> Result<()> {
     let devices: Vec<Device> =
         Device::ALL.into_iter().filter(|d| cases.iter().any(|c| c.device == *d)).collect();
     let installed = install::all(&devices, args.peers.as_deref())?;
+    warn_if_busy();
     println!("\nmeasuring the limits of the machine");
     let (machine, limits) = report::machine(&installed)?;
     let pace = if args.quick { measure::QUICK } else { measure::FULL };
@@ -83,6 +84,16 @@ pub fn run(args: &Args) -> Result<()> {
     table::print(&report, &figures);
     install::print_missing(&installed);
     write(&process::root().join(&args.out), &report, &figures)
+}
+
+/// Figures of a busy machine are worth little, above all those of work that uses all cores.
+fn warn_if_busy() {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    if let Some(load) = report::load_average().filter(|load| *load > 0.5 * cores as f64) {
+        println!(
+            "\nwarning: other work runs on this machine (load {load:.1} on {cores} cores); the figures will be noisy"
+        );
+    }
 }
 
 fn chosen(args: &Args) -> Result<Vec<&'static Case>> {

@@ -47,11 +47,19 @@ pub fn machine(installed: &Installed) -> Result<(Map<String, Value>, Limits)> {
         .arg("machine")
         .output()
         .map_err(|e| Failure::failed(format!("cannot start {}: {e}", runner.path.display())))?;
-    let Machine { machine, limits } = serde_json::from_slice(&output.stdout).map_err(|e| {
+    let load = load_average();
+    let Machine { mut machine, limits } = serde_json::from_slice(&output.stdout).map_err(|e| {
         let said = String::from_utf8_lossy(&output.stderr);
         Failure::failed(format!("the machine could not be measured: {e} {said}"))
     })?;
+    machine.insert("load_average".to_owned(), Value::from(load));
     Ok((machine, limits))
+}
+
+/// How many threads wanted to run in the last minute, where the system says so.
+pub fn load_average() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next()?.parse().ok()
 }
 
 impl Report {
