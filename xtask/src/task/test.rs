@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::{check_targets, file_length, file_tests, python_tests, trace_tests, viewer};
-use crate::need::{CLIPPY, GRAPHVIZ, RUSTFMT};
+use crate::need::{CLIPPY, GRAPHVIZ, RUSTFMT, VULKAN_DRIVER};
 use crate::process;
 use crate::step::{Filter, Finished, Outcome, Run, Step};
 use crate::summary::Tally;
@@ -13,12 +13,12 @@ use crate::summary::Tally;
 pub const STEPS: &[Step] = &[
     Step::new("fmt", &[RUSTFMT], Run::Cargo(&["fmt", "--all", "--check"])),
     Step::new("clippy", &[CLIPPY], Run::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
-    Step::new("tests", &[], Run::Tests(Filter::Plain)),
+    Step::new("tests", &[VULKAN_DRIVER], Run::Tests(Filter::Plain)),
     Step::new("graph-tests", &[GRAPHVIZ], Run::Tests(Filter::Named("needs_graphviz"))),
     Step::new("file-tests", file_tests::NEEDS, Run::Task(file_tests::run)),
     Step::new("trace-tests", trace_tests::NEEDS, Run::Task(trace_tests::run)),
     Step::new("python-tests", python_tests::NEEDS, Run::Task(python_tests::run)),
-    Step::new("doc-tests", &[], Run::Cargo(&["test", "--workspace", "--exclude", "pellucid-python", "--doc", "--no-fail-fast"])),
+    Step::new("doc-tests", &[VULKAN_DRIVER], Run::Cargo(&["test", "--workspace", "--exclude", "pellucid-python", "--doc", "--no-fail-fast"])),
     Step::new("doc", &[], Run::Doc),
     Step::new("file-length", &[], Run::Task(file_length::run)),
     Step::new("viewer-tests", viewer::TEST_NEEDS, Run::Task(viewer::test)),
