@@ -25,6 +25,10 @@ pub fn export_to_dot(arrays: &[&Array]) -> String {
             continue;
         }
         let name = name_of(&mut names, &array);
+        if let Some(label) = array.label_text() {
+            // The number keeps arrays apart that share a label.
+            let _ = writeln!(text, "  {name} [label={}];", quoted(&format!("{label} ({})", array.id())));
+        }
         // Copied out, so that no two states are locked at once.
         let work = match &*array.0.state.lock() {
             State::Lazy(work) => Some(Work::clone(work)),
@@ -56,8 +60,8 @@ pub fn export_to_dot(arrays: &[&Array]) -> String {
 fn name_of(names: &mut HashMap<u64, String>, array: &Array) -> String {
     let next = names.len();
     let make = || match array.label_text() {
-        // The number keeps arrays apart that share a label.
-        Some(label) => quoted(&format!("{label} ({})", array.id())),
+        // Graphviz keeps some names to itself, so that a label is never one.
+        Some(_) => format!("array{}", array.id()),
         None => quoted(&letters(next)),
     };
     names.entry(array.id()).or_insert_with(make).clone()
@@ -76,6 +80,8 @@ fn letters(mut n: usize) -> String {
     text.iter().rev().map(|&b| b as char).collect()
 }
 
+/// Text in quotes: nothing in it ends the text, or is read as the name of a character.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+    let text = text.replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", text.replace('\n', "\\n").replace('\0', "\u{2400}"))
 }
