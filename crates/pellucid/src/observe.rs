@@ -117,11 +117,22 @@ static ON: AtomicBool = AtomicBool::new(false);
 static CURRENT: RwLock<Option<Arc<dyn Observer>>> = RwLock::new(None);
 
 /// The observer, if one is installed.
+#[inline]
 pub(crate) fn observer() -> Option<Arc<dyn Observer>> {
-    if !is_observed() {
-        return None;
-    }
+    if is_observed() { current() } else { None }
+}
+
+/// Out of line, like all that only a capture needs: what runs without one should not have to jump over it.
+#[cold]
+#[inline(never)]
+fn current() -> Option<Arc<dyn Observer>> {
     CURRENT.read().clone()
+}
+
+/// The time, if anybody wants to know.
+#[inline]
+pub(crate) fn observed_now() -> Option<Instant> {
+    is_observed().then(Instant::now)
 }
 
 /// Installs or removes the observer; returns the previous one.
@@ -132,6 +143,7 @@ pub(crate) fn set_observer(observer: Option<Arc<dyn Observer>>) -> Option<Arc<dy
 }
 
 /// Whether an observer is installed.
+#[inline]
 pub(crate) fn is_observed() -> bool {
     !cfg!(feature = "uninstrumented") && ON.load(Ordering::Relaxed)
 }

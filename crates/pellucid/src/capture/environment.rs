@@ -54,31 +54,34 @@ enum Stage {
 
 static PROGRESS: Mutex<Option<Progress>> = Mutex::new(None);
 
+#[inline]
 fn wish() -> Option<&'static Wish> {
     static WISH: OnceLock<Option<Wish>> = OnceLock::new();
-    WISH.get_or_init(|| {
-        let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
-        let path = given("PELLUCID_CAPTURE").map(PathBuf::from);
-        if path.is_none() && given("MLX_METAL_CAPTURE").is_none() {
-            return None;
+    WISH.get_or_init(read_wish).as_ref()
+}
+
+#[cold]
+fn read_wish() -> Option<Wish> {
+    let given = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+    let path = given("PELLUCID_CAPTURE").map(PathBuf::from);
+    if path.is_none() && given("MLX_METAL_CAPTURE").is_none() {
+        return None;
+    }
+    let mode = match std::env::var("PELLUCID_CAPTURE_MODE").as_deref() {
+        Ok("timeline" | "light") => Mode::Timeline,
+        Ok("stats") => Mode::Stats,
+        Ok("full") => Mode::Full,
+        Ok("replay") | Err(_) => Mode::Replay,
+        Ok(other) => {
+            eprintln!(
+                "pellucid: PELLUCID_CAPTURE_MODE={other:?} is not timeline, stats, replay or full; using replay"
+            );
+            Mode::Replay
         }
-        let mode = match std::env::var("PELLUCID_CAPTURE_MODE").as_deref() {
-            Ok("timeline" | "light") => Mode::Timeline,
-            Ok("stats") => Mode::Stats,
-            Ok("full") => Mode::Full,
-            Ok("replay") | Err(_) => Mode::Replay,
-            Ok(other) => {
-                eprintln!(
-                    "pellucid: PELLUCID_CAPTURE_MODE={other:?} is not timeline, stats, replay or full; using replay"
-                );
-                Mode::Replay
-            }
-        };
-        let (skip, count) = (number("PELLUCID_CAPTURE_SKIP"), number("PELLUCID_CAPTURE_COUNT"));
-        let roof = given("PELLUCID_CAPTURE_ROOF").is_some_and(|v| v != "0");
-        Some(Wish { path, mode, skip: skip.unwrap_or(0), count, roof })
-    })
-    .as_ref()
+    };
+    let (skip, count) = (number("PELLUCID_CAPTURE_SKIP"), number("PELLUCID_CAPTURE_COUNT"));
+    let roof = given("PELLUCID_CAPTURE_ROOF").is_some_and(|v| v != "0");
+    Some(Wish { path, mode, skip: skip.unwrap_or(0), count, roof })
 }
 
 /// A variable that is a number; says so if it is not one.
@@ -112,8 +115,16 @@ pub(crate) fn uncounted<R>(f: impl FnOnce() -> R) -> R {
 ///
 /// # Cost
 /// One load while the environment asks for nothing.
+#[inline]
 pub(crate) fn on_eval() {
-    if wish().is_some() && !UNCOUNTED.get() {
+    if !cfg!(feature = "uninstrumented") && wish().is_some() {
+        begin_evaluation();
+    }
+}
+
+#[cold]
+fn begin_evaluation() {
+    if !UNCOUNTED.get() {
         begin(Unit::Evaluation, Device::cpu());
     }
 }

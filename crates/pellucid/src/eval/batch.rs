@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::schedule;
 use crate::array::{Array, WorkBox};
 use crate::error::Error;
-use crate::observe::{WaitEvent, observer};
+use crate::observe::{Observer, WaitEvent, observed_now, observer};
 use crate::op::Program;
 use crate::stream::Stream;
 
@@ -126,7 +126,7 @@ impl Batch {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             stream,
             steps: Mutex::new(VecDeque::new()),
-            enqueued: observer().map(|_| Instant::now()),
+            enqueued: observed_now(),
             closed: AtomicBool::new(false),
             waits: Mutex::new(SmallVec::new()),
             pending: AtomicUsize::new(1),
@@ -156,8 +156,17 @@ impl Batch {
 
     /// Reports, once, what this batch waited for before it begins.
     pub fn report_waits(&self) {
-        let waits = std::mem::take(&mut *self.waits.lock());
-        let Some(observer) = observer() else { return };
+        let mut waits = self.waits.lock();
+        if !waits.is_empty() {
+            let waits = std::mem::take(&mut *waits);
+            if let Some(observer) = observer() {
+                self.tell_waits(&*observer, waits);
+            }
+        }
+    }
+
+    #[cold]
+    fn tell_waits(&self, observer: &dyn Observer, waits: SmallVec<[Arc<Batch>; 2]>) {
         let now = Instant::now();
         let started = self.enqueued.unwrap_or(now);
         for wait in waits {
@@ -209,7 +218,7 @@ impl Batch {
         let dependents = {
             let mut outcome = self.outcome.lock();
             outcome.done = true;
-            outcome.at = observer().map(|_| Instant::now());
+            outcome.at = observed_now();
             std::mem::take(&mut outcome.dependents)
         };
         self.finished.notify_all();

@@ -23,7 +23,7 @@ pub(crate) use schedule::Drive;
 use crate::array::{Array, State};
 use crate::capture;
 use crate::error::{Error, Result};
-use crate::observe::{WaitEvent, observer};
+use crate::observe::{WaitEvent, observed_now, observer};
 use crate::op::Op;
 use crate::stream::Stream;
 
@@ -112,9 +112,11 @@ fn wait(array: &Array, deferred: Option<Stream>) {
 
 /// Runs something that waits for a stream, and tells the observer how long it took.
 pub(crate) fn report_host_wait(stream: Stream, wait: impl FnOnce()) {
-    let started = observer().map(|_| Instant::now());
+    let started = observed_now();
     wait();
-    if let (Some(observer), Some(started)) = (observer(), started) {
+    if let Some(started) = started
+        && let Some(observer) = observer()
+    {
         observer.wait(&WaitEvent { waiter: None, waited_for: stream, started, ended: Instant::now() });
     }
 }

@@ -15,7 +15,7 @@ use crate::backend::cpu::{self, In, Out};
 use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Demand, Request};
-use crate::observe::{Launch, Outcome, Times, observer};
+use crate::observe::{Launch, Observer, Outcome, Times, observer};
 use crate::op::Op;
 
 pub(super) type Values = SmallVec<[Value; 4]>;
@@ -70,42 +70,10 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
     let last = step.last();
     let on_gpu = batch.stream.device().device_type() == DeviceType::Gpu;
     let inputs = values(step, on_gpu);
-    let observer = observer();
-    let launch = observer.as_ref().map(|_| {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let now = Instant::now();
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Launch { id, step, batch: batch.id, stream: batch.stream, enqueued: batch.enqueued.unwrap_or(now) }
-    });
-    if let (Some(observer), Some(launch), Ok(values)) = (&observer, &launch, &inputs) {
-        observer.before(launch, values);
-    }
-    let started = launch.as_ref().map(|_| Instant::now());
-    let outcome = inputs.and_then(|values| {
-        attempt(batch, step, values).map_err(|e| Arc::new(Failure::new(located(step, e))))
-    });
-    if let Err(failure) = &outcome {
-        batch.stream.record_failure(failure);
-    }
-    if let (Some(observer), Some(launch), Some(started)) = (&observer, &launch, started) {
-        let result = match &outcome {
-            Ok(made) => Ok((&made.value, made.ran, made.reused)),
-            Err(failure) => Err(failure.error()),
-        };
-        let fallback = outcome.as_ref().is_ok_and(|made| made.fallback);
-        if on_gpu && !fallback && outcome.as_ref().is_ok_and(|made| made.ran) {
-            let each = observer.times_each_launch();
-            let (kernel, times) = run_gpu::observed(batch.stream, each);
-            let times = times.or_else(|| each.then(|| Times::until_now(started)));
-            observer.after(launch, &Outcome { result, fallback, kernel, times });
-            if times.is_none() {
-                run_gpu::await_times(batch.stream, launch.id);
-            }
-        } else {
-            let times = Some(Times::until_now(started));
-            observer.after(launch, &Outcome { result, fallback, kernel: None, times });
-        }
-    }
+    let outcome = match observer() {
+        None => attempt(batch, step, inputs),
+        Some(observer) => observed(batch, step, inputs, &*observer),
+    };
     *last.array.0.state.lock() = match outcome {
         Ok(made) if !made.value.buffer().is_host() || made.value.checks().is_some() => {
             State::Enqueued(made.value, batch.clone())
@@ -113,6 +81,44 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
         Ok(made) => State::Ready(made.value),
         Err(failure) => State::Failed(failure),
     };
+}
+
+/// Runs a step before the eyes of an observer.
+#[cold]
+fn observed(
+    batch: &Batch,
+    step: &Step,
+    inputs: Result<Values, Arc<Failure>>,
+    observer: &dyn Observer,
+) -> Result<Made, Arc<Failure>> {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    let enqueued = batch.enqueued.unwrap_or_else(Instant::now);
+    let launch = Launch { id, step, batch: batch.id, stream: batch.stream, enqueued };
+    if let Ok(values) = &inputs {
+        observer.before(&launch, values);
+    }
+    let started = Instant::now();
+    let outcome = attempt(batch, step, inputs);
+    let result = match &outcome {
+        Ok(made) => Ok((&made.value, made.ran, made.reused)),
+        Err(failure) => Err(failure.error()),
+    };
+    let fallback = outcome.as_ref().is_ok_and(|made| made.fallback);
+    let on_gpu = batch.stream.device().device_type() == DeviceType::Gpu;
+    if on_gpu && !fallback && outcome.as_ref().is_ok_and(|made| made.ran) {
+        let each = observer.times_each_launch();
+        let (kernel, times) = run_gpu::observed(batch.stream, each);
+        let times = times.or_else(|| each.then(|| Times::until_now(started)));
+        observer.after(&launch, &Outcome { result, fallback, kernel, times });
+        if times.is_none() {
+            run_gpu::await_times(batch.stream, launch.id);
+        }
+    } else {
+        let times = Some(Times::until_now(started));
+        observer.after(&launch, &Outcome { result, fallback, kernel: None, times });
+    }
+    outcome
 }
 
 /// The error of a step, with what failed and who asked for it.
@@ -150,8 +156,18 @@ fn values(step: &Step, on_gpu: bool) -> Result<Values, Arc<Failure>> {
     step.inputs.iter().map(|&input| value(step.input(input))).collect()
 }
 
-/// Runs a step; a panic in a kernel is a defect, but not the end of the process.
-fn attempt(batch: &Batch, step: &Step, values: Values) -> Result<Made> {
+/// Runs a step if it has its inputs; a panic in a kernel is a defect, but not the end of the process.
+fn attempt(batch: &Batch, step: &Step, inputs: Result<Values, Arc<Failure>>) -> Result<Made, Arc<Failure>> {
+    let outcome = inputs.and_then(|values| {
+        run_caught(batch, step, values).map_err(|e| Arc::new(Failure::new(located(step, e))))
+    });
+    if let Err(failure) = &outcome {
+        batch.stream.record_failure(failure);
+    }
+    outcome
+}
+
+fn run_caught(batch: &Batch, step: &Step, values: Values) -> Result<Made> {
     let execute = || match batch.stream.device().device_type() {
         DeviceType::Cpu => execute(step, values),
         DeviceType::Gpu => run_gpu::execute(batch.stream, step, values),

@@ -49,8 +49,9 @@ pub(super) struct Accounts {
     pub changes: u64,
     /// Waiters that have got memory and still count as stuck.
     pub served: usize,
-    /// Who sees every change, in order, because the lock is held.
-    pub observer: fn() -> Option<Arc<dyn Observer>>,
+    /// Sees every change in place of the process's observer.
+    #[cfg(test)]
+    pub stand_in: Option<Arc<dyn Observer>>,
     /// Counts frees, for the cache's order by age over all devices.
     clock: u64,
 }
@@ -74,7 +75,8 @@ impl Accounts {
             registry: Registry::new(),
             changes: 0,
             served: 0,
-            observer,
+            #[cfg(test)]
+            stand_in: None,
             clock: 0,
         }
     }
@@ -251,7 +253,7 @@ impl Accounts {
         self.pools[pool].active -= record.bytes as u64;
         self.streams[record.stream as usize] -= record.bytes as u64;
         self.clock += 1;
-        let observed = (self.observer)().is_some().then(|| Record { block: record.block.clone(), ..record });
+        let observed = self.observer().is_some().then(|| Record { block: record.block.clone(), ..record });
         let gone = self.pools[pool].put(record.into_piece(), self.limits.cache, self.clock);
         if let Some(record) = observed {
             self.tell(MemoryAction::Free, &record);
@@ -285,8 +287,25 @@ impl Accounts {
         true
     }
 
+    /// Who sees every change, in order, because the lock is held.
+    #[inline]
+    fn observer(&self) -> Option<Arc<dyn Observer>> {
+        #[cfg(test)]
+        if self.stand_in.is_some() {
+            return self.stand_in.clone();
+        }
+        observer()
+    }
+
+    #[inline]
     fn tell(&self, action: MemoryAction, record: &Record) {
-        let Some(observer) = (self.observer)() else { return };
+        if let Some(observer) = self.observer() {
+            self.tell_to(&*observer, action, record);
+        }
+    }
+
+    #[cold]
+    fn tell_to(&self, observer: &dyn Observer, action: MemoryAction, record: &Record) {
         observer.memory(&MemoryEvent {
             action,
             buffer: record.id,
@@ -300,7 +319,7 @@ impl Accounts {
     }
 
     fn tell_gone(&self, pool: usize, block: &Block) {
-        let Some(observer) = (self.observer)() else { return };
+        let Some(observer) = self.observer() else { return };
         observer.memory(&MemoryEvent {
             action: MemoryAction::Evict,
             buffer: 0,

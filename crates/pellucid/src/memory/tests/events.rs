@@ -17,14 +17,12 @@ impl Observer for Recorder {
     fn wait(&self, _: &WaitEvent) {}
 }
 
-static SEEN: std::sync::LazyLock<Arc<Recorder>> =
-    std::sync::LazyLock::new(|| Arc::new(Recorder(Mutex::default())));
-
 #[test]
 fn every_change_is_told_in_order_with_the_figures_after_it() {
     use MemoryAction::{Allocate, Evict, Free, Reuse};
     let (central, _) = idle(10 * MIB, 10 * MIB);
-    central.accounts().observer = || Some(SEEN.clone());
+    let seen = Arc::new(Recorder(Mutex::default()));
+    central.accounts().stand_in = Some(seen.clone());
     let allocate = |bytes, op| Held(central, central.allocate(&Demand { op, ..demand(bytes) }).unwrap());
     drop(allocate(8192, 5));
     let (first, second) = (allocate(8000, 6), allocate(100, 7));
@@ -32,7 +30,7 @@ fn every_change_is_told_in_order_with_the_figures_after_it() {
     drop((first, second));
     central.clear_cache();
     drop(third);
-    let events = std::mem::take(&mut *SEEN.0.lock());
+    let events = std::mem::take(&mut *seen.0.lock());
     let figures = |e: &MemoryEvent| (e.action, e.op, e.bytes, e.active, e.cache, e.peak);
     assert_eq!(
         events.iter().map(figures).collect::<Vec<_>>(),
