@@ -48,7 +48,7 @@ mod work;
 pub(crate) use buffer::Buffer;
 pub use report::{DeviceMemory, LiveBuffer, MemoryReport, StreamMemory, report};
 pub(crate) use request::{Demand, Request};
-pub(crate) use system::{Memory, Provider, total_ram};
+pub(crate) use system::{HostMemory, Memory, Provider, total_ram};
 pub(crate) use wait::work_ended;
 pub(crate) use work::{Outstanding, Workforce, set_workforce};
 

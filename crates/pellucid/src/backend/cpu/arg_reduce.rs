@@ -65,7 +65,7 @@ fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, target: &mut [u32]) {
     };
     if elements > BLOCK && outputs < 4 * parallel::cores() {
         // Few runs: their blocks are shared out.
-        let results = block_results::<A, O>(x, layout, identity);
+        let results = block_results::<A, O>(x, layout, identity, BLOCK);
         let blocks = elements.div_ceil(BLOCK);
         let mut buf = [A::ZERO; BLOCK];
         for (i, blocks) in results.chunks(blocks).enumerate() {

@@ -172,6 +172,11 @@ fn runs(
     }
 }
 
+/// Whether elements along these axes of the input lie side by side, as the type that is computed in.
+pub(crate) fn is_run<A: Acc>(dtype: Dtype, axes: &[Axis]) -> bool {
+    dtype == A::DTYPE && (axes.is_empty() || axes.len() == 1 && axes[0].x == 1)
+}
+
 /// `len` elements from position `start` of the given axes on: in place if they lie side by side as `A`, else
 /// converted into `buf`.
 ///
@@ -186,7 +191,7 @@ pub(crate) unsafe fn gather<'a, A: Acc>(
     len: usize,
     buf: &'a mut [A],
 ) -> &'a [A] {
-    if dtype == A::DTYPE && (axes.is_empty() || axes.len() == 1 && axes[0].x == 1) {
+    if is_run::<A>(dtype, axes) {
         // SAFETY: one run of `len` elements of type `A`, by the contract.
         return unsafe { std::slice::from_raw_parts(ptr.cast::<A>().add(start), len) };
     }

@@ -4,56 +4,24 @@
 //! It differs from the general product in the shapes of its blocks, which suit large matrices better.
 
 use std::arch::x86_64::*;
-use std::cell::Cell;
 
-use super::super::index::scratch;
 use super::super::parallel;
 use super::super::strided::Shared;
+use super::room::{self, Room};
 use super::{Job, Matrix};
 use crate::error::Result;
 
 /// Rows of a tile. Six rows of two vectors, two vectors of `b` and one of `a` fill the sixteen registers.
 const MR: usize = 6;
-/// Length of the sums between two visits to the result; a panel of `b` then takes half the first-level cache.
-const KC: usize = 256;
-/// Rows whose packed part of `a` stays in the second-level cache.
-const MC: usize = 28 * MR;
-/// Rows packed at a time; bounds the room that packing takes.
-const ROWS: usize = 24 * MC;
-/// Columns packed at a time; their part of `b` stays in the last-level cache.
-const COLUMNS: usize = 4096;
-
-/// Room for packed panels, aligned to cache lines.
-#[repr(C, align(64))]
-#[derive(Clone, Copy)]
-struct Line([u8; 64]);
-
-/// Lines that a thread keeps for its next product: fresh memory would cost a page fault for every 4 KiB packed, which
-/// for matrices of a few hundred rows is a third of the time.
-const KEPT_LINES: usize = (8 << 20) / size_of::<Line>();
-
-thread_local! {
-    static KEPT: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
-}
-
-/// Room to pack into, never initialised; only its capacity counts.
-struct Room(Vec<Line>);
-
-impl Room {
-    fn new(function: &'static str, lines: usize) -> Result<Room> {
-        // Taken out, because another product may start on this thread while it waits for the other cores.
-        let kept = KEPT.take();
-        Ok(Room(if kept.capacity() >= lines { kept } else { scratch(function, lines)? }))
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        if self.0.capacity() <= KEPT_LINES {
-            KEPT.set(std::mem::take(&mut self.0));
-        }
-    }
-}
+/// Most steps of a sum between two visits to the result; a panel of `b` then takes two thirds of the first-level cache.
+const KC: usize = 352;
+/// Tiles of rows whose packed part of `a` stays in the second-level cache.
+const BAND: usize = 28;
+/// Panels of columns that are worth a job of their own.
+const GROUP: usize = 16;
+/// Rows and columns packed at a time.
+const ROWS: usize = 336 * MR;
+const COLUMNS: usize = 2048;
 
 /// An element type with a tile of `MR × NR`, two vectors wide.
 pub(super) trait Tile:
@@ -75,12 +43,30 @@ pub(super) trait Tile:
         alpha: Self,
         beta: Self,
     );
+
+    /// Writes the elements of rows whose elements are neighbours, column after column: as many columns as it can take
+    /// together, and how many that were.
+    ///
+    /// # Safety
+    /// As [`multiply`](Tile::multiply); the rows must be `length` long, and `to` have room for all.
+    unsafe fn transpose<const R: usize>(rows: &[*const Self; R], length: usize, to: *mut Self) -> usize;
 }
 
 macro_rules! tiles {
-    ($($ty:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set:ident, $fma:ident, $mul:ident);*) => {
+    ($($ty:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set:ident, $fma:ident, $mul:ident,
+       $transpose:ident);*) => {
         $(impl Tile for $ty {
             const NR: usize = 2 * $lanes;
+
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn transpose<const R: usize>(rows: &[*const $ty; R], length: usize, to: *mut $ty) -> usize {
+                let columns = length / 4 * 4;
+                for at in (0..columns).step_by(4) {
+                    // SAFETY: the caller's promise: four elements of each row from `at` on.
+                    unsafe { $transpose(rows, at, to.add(at * R)) };
+                }
+                columns
+            }
 
             #[target_feature(enable = "avx2,fma")]
             unsafe fn multiply(
@@ -137,8 +123,59 @@ macro_rules! tiles {
 }
 
 tiles! {
-    f32, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps;
-    f64, 4, _mm256_setzero_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_set1_pd, _mm256_fmadd_pd, _mm256_mul_pd
+    f32, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps,
+    transpose_f32;
+    f64, 4, _mm256_setzero_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_set1_pd, _mm256_fmadd_pd, _mm256_mul_pd,
+    transpose_f64
+}
+
+/// Writes four neighbours of each row, column after column.
+///
+/// # Safety
+/// As [`Tile::transpose`], for four columns.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn transpose_f32<const R: usize>(rows: &[*const f32; R], at: usize, to: *mut f32) {
+    const { assert!(R.is_multiple_of(2)) };
+    // SAFETY: the caller's promise, for four or two rows at a time.
+    unsafe {
+        for r in (0..R / 4 * 4).step_by(4) {
+            let [a, b, c, d] = std::array::from_fn(|i| _mm_loadu_ps(rows[r + i].add(at)));
+            let (first, second) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
+            _mm_storeu_ps(to.add(r), _mm_movelh_ps(first, second));
+            _mm_storeu_ps(to.add(R + r), _mm_movehl_ps(second, first));
+            let (first, second) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+            _mm_storeu_ps(to.add(2 * R + r), _mm_movelh_ps(first, second));
+            _mm_storeu_ps(to.add(3 * R + r), _mm_movehl_ps(second, first));
+        }
+        if !R.is_multiple_of(4) {
+            let r = R - 2;
+            let (a, b) = (_mm_loadu_ps(rows[r].add(at)), _mm_loadu_ps(rows[r + 1].add(at)));
+            for (half, pairs) in [_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b)].into_iter().enumerate() {
+                let pairs = _mm_castps_pd(pairs);
+                _mm_storel_pd(to.add(2 * half * R + r).cast(), pairs);
+                _mm_storeh_pd(to.add((2 * half + 1) * R + r).cast(), pairs);
+            }
+        }
+    }
+}
+
+/// As [`transpose_f32`].
+///
+/// # Safety
+/// As [`Tile::transpose`], for four columns.
+#[target_feature(enable = "avx2,fma")]
+unsafe fn transpose_f64<const R: usize>(rows: &[*const f64; R], at: usize, to: *mut f64) {
+    const { assert!(R.is_multiple_of(2)) };
+    // SAFETY: the caller's promise, for two rows and two columns at a time.
+    unsafe {
+        for r in (0..R).step_by(2) {
+            for c in [0, 2] {
+                let (a, b) = (_mm_loadu_pd(rows[r].add(at + c)), _mm_loadu_pd(rows[r + 1].add(at + c)));
+                _mm_storeu_pd(to.add(c * R + r), _mm_unpacklo_pd(a, b));
+                _mm_storeu_pd(to.add((c + 1) * R + r), _mm_unpackhi_pd(a, b));
+            }
+        }
+    }
 }
 
 /// True if the machine can run this and the product is so large that it gains: up to some 400 rows and columns the
@@ -154,118 +191,180 @@ pub(super) fn fits<T>(job: &Job<T>) -> bool {
 }
 
 /// Runs a job that [`fits`]; the rows of the result must not have gaps between their elements.
+///
+/// Both operands are packed as far as the room goes, and then multiplied: the cores wait for each other only twice.
 pub(super) fn multiply<T: Tile>(function: &'static str, job: &Job<T>, one: T, split: bool) -> Result<()> {
     let (m, n, k) = (job.size.m, job.size.n, job.size.k);
-    let nr = T::NR;
-    let per_line = size_of::<Line>() / size_of::<T>();
-    let a_room = (m.min(ROWS).next_multiple_of(MR) * KC.min(k)).div_ceil(per_line) + 4;
-    let b_room = (n.min(COLUMNS).next_multiple_of(nr) * KC.min(k)).div_ceil(per_line) + 4;
-    let mut room = Room::new(function, a_room + b_room)?;
-    let a_packed = Shared(room.0.as_mut_ptr().cast::<T>());
-    let b_packed = Shared(room.0.as_mut_ptr().wrapping_add(a_room).cast::<T>());
-    let each = |count: usize, bytes: usize, body: &(dyn Fn(std::ops::Range<usize>) + Sync)| {
-        if split {
-            parallel::ranges(count, 1, bytes, body);
-        } else if count > 0 {
-            body(0..count);
-        }
-    };
-
-    for column in (0..n).step_by(COLUMNS) {
-        let columns = COLUMNS.min(n - column);
-        for depth in (0..k).step_by(KC) {
-            let length = KC.min(k - depth);
-            let b = job.b.offset(depth as isize * job.b.row + column as isize * job.b.col).transposed();
-            each(columns.div_ceil(nr), length * nr * 2 * size_of::<T>(), &|panels| {
-                for panel in panels {
-                    let to = b_packed.get().wrapping_add(panel * nr * length);
-                    // SAFETY: columns `panel · nr..` of `b`, of which there are `columns`; the room was made above.
-                    unsafe {
-                        if T::NR == 16 {
-                            pack::<T, 16>(b, panel * nr, columns, length, to);
-                        } else {
-                            pack::<T, 8>(b, panel * nr, columns, length, to);
-                        }
-                    }
-                }
-            });
-            // The first visit scales what is there, later ones add to it.
-            let beta = if depth == 0 { job.beta } else { one };
+    let cores = if split { parallel::cores() } else { 1 };
+    let high = m.min(ROWS).next_multiple_of(MR);
+    let wide = n.min(COLUMNS).next_multiple_of(T::NR);
+    // Sums in equal parts, as many of them at a time as there is room for.
+    let part = k.div_ceil(k.div_ceil(KC)).next_multiple_of(4).min(k);
+    let parts = (room::KEPT / ((high + wide) * part * size_of::<T>())).clamp(1, k.div_ceil(part));
+    let lines = |elements: usize| (elements * size_of::<T>()).next_multiple_of(64);
+    let (a_bytes, b_bytes) = (lines(high * part * parts), lines(wide * part * parts));
+    // The innermost loop fetches ahead, but never reads beyond a panel.
+    Room::within(function, a_bytes + b_bytes, |room| {
+        let packed = [Shared(room.cast::<T>()), Shared(room.wrapping_add(a_bytes).cast::<T>())];
+        for column in (0..n).step_by(COLUMNS) {
             for row in (0..m).step_by(ROWS) {
-                let rows = ROWS.min(m - row);
-                let a = job.a.offset(row as isize * job.a.row + depth as isize * job.a.col);
-                each(rows.div_ceil(MR), length * MR * 2 * size_of::<T>(), &|panels| {
-                    for panel in panels {
-                        let to = a_packed.get().wrapping_add(panel * MR * length);
-                        // SAFETY: as for `b`.
-                        unsafe { pack::<T, MR>(a, panel * MR, rows, length, to) };
-                    }
-                });
-                let out = job.out.offset(row as isize * job.out.row + column as isize);
-                let block =
-                    Block { rows, columns, length, a: a_packed, b: b_packed, out, alpha: job.alpha, beta };
-                // Blocks of rows, and groups of columns where there are too few blocks for all cores.
-                let blocks = rows.div_ceil(MC);
-                let groups = if split { (8usize).div_ceil(blocks).min(columns.div_ceil(4 * nr)) } else { 1 };
-                let height = rows.div_ceil(blocks).next_multiple_of(MR);
-                let width = columns.div_ceil(groups).next_multiple_of(nr);
-                each(blocks * groups, usize::MAX / (blocks * groups), &|jobs| {
-                    for job in jobs {
-                        let (top, left) = (job / groups * height, job % groups * width);
-                        block.run(top..(top + height).min(rows), left..(left + width).min(columns));
-                    }
-                });
+                for depth in (0..k).step_by(part * parts) {
+                    let a = job.a.offset(row as isize * job.a.row + depth as isize * job.a.col);
+                    let b = job.b.offset(depth as isize * job.b.row + column as isize * job.b.col);
+                    let block = Block {
+                        rows: ROWS.min(m - row),
+                        columns: COLUMNS.min(n - column),
+                        depth: (part * parts).min(k - depth),
+                        part,
+                        from: [a, b.transposed()],
+                        packed,
+                        out: job.out.offset(row as isize * job.out.row + column as isize),
+                        alpha: job.alpha,
+                        // The first visit scales what is there, later ones add to it.
+                        beta: if depth == 0 { job.beta } else { one },
+                        one,
+                    };
+                    block.pack(cores);
+                    block.multiply(cores);
+                }
             }
         }
-    }
-    Ok(())
+    })
 }
 
-/// Packed operands and where their product goes.
+/// Parts of both operands that are packed, and where their product goes.
 struct Block<T> {
     rows: usize,
     columns: usize,
-    length: usize,
-    a: Shared<T>,
-    b: Shared<T>,
+    /// Length of the sums, and of the parts in which they are packed.
+    depth: usize,
+    part: usize,
+    /// `a`, and `b` transposed; and the room for their panels: all of the first part of the sums, then of the next.
+    from: [Matrix<T>; 2],
+    packed: [Shared<T>; 2],
     out: Matrix<T>,
     alpha: T,
+    /// What the first part of the sums multiplies the result by; the others add to it.
     beta: T,
+    one: T,
 }
 
 impl<T: Tile> Block<T> {
-    /// Computes these rows and columns; both ranges start on whole tiles.
-    fn run(&self, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) {
-        for column in columns.step_by(T::NR) {
-            let b = self.b.get().wrapping_add(column * self.length);
-            for row in rows.clone().step_by(MR) {
-                let a = self.a.get().wrapping_add(row * self.length);
-                let out = self.out.ptr.get().wrapping_offset(row as isize * self.out.row + column as isize);
-                let (height, width) = (MR.min(self.rows - row), T::NR.min(self.columns - column));
-                // SAFETY: the panels were packed, to whole tiles; a tile that reaches over the edge of the result
-                // is computed in a buffer. `fits` found the instructions.
-                unsafe {
-                    if height == MR && width == T::NR {
-                        T::multiply(self.length, a, b, out, self.out.row, self.alpha, self.beta);
+    fn part_length(&self, part: usize) -> usize {
+        self.part.min(self.depth - part * self.part)
+    }
+
+    fn pack(&self, cores: usize) {
+        let parts = self.depth.div_ceil(self.part);
+        let (tiles, panels) = (self.rows.div_ceil(MR), self.columns.div_ceil(T::NR));
+        // The parts of one panel after the other: the rows are read in order.
+        share(cores, tiles * parts, 8, &|i| {
+            let (panel, part) = (i / parts, i % parts);
+            let (from, to) = self.panel(0, part, panel, MR, self.rows);
+            // SAFETY: rows `panel · MR..` of `a`, of which there are `rows`; the room has a place for each panel.
+            unsafe { pack::<T, MR>(from, panel * MR, self.rows, self.part_length(part), to) };
+        });
+        let groups = panels.div_ceil(4);
+        share(cores, groups * parts, 1, &|i| {
+            let (part, first) = (i / groups, i % groups * 4);
+            let length = self.part_length(part);
+            let (from, to) = self.panel(1, part, first, T::NR, self.columns);
+            // SAFETY: as for `a`.
+            unsafe {
+                if from.row == 1 && (first + 4) * T::NR <= self.columns {
+                    pack_wide(from.offset((first * T::NR) as isize), length, to);
+                    return;
+                }
+                for panel in first..(first + 4).min(panels) {
+                    let (from, to) = self.panel(1, part, panel, T::NR, self.columns);
+                    if T::NR == 16 {
+                        pack::<T, 16>(from, panel * T::NR, self.columns, length, to);
                     } else {
-                        let mut tile = [T::default(); MR * 16];
-                        let at = |tile: &mut [T], r: usize, c: usize| &raw mut tile[r * T::NR + c];
-                        for r in 0..height {
-                            let from = out.offset(r as isize * self.out.row);
-                            if self.beta != T::default() {
-                                std::ptr::copy_nonoverlapping(from, at(&mut tile, r, 0), width);
-                            }
-                        }
-                        let (start, pitch) = (tile.as_mut_ptr(), T::NR as isize);
-                        T::multiply(self.length, a, b, start, pitch, self.alpha, self.beta);
-                        for r in 0..height {
-                            let to = out.offset(r as isize * self.out.row);
-                            std::ptr::copy_nonoverlapping(start.add(r * T::NR), to, width);
-                        }
+                        pack::<T, 8>(from, panel * T::NR, self.columns, length, to);
                     }
                 }
             }
+        });
+    }
+
+    /// A part of an operand, and the place of one of its panels of `width`.
+    fn panel(
+        &self,
+        operand: usize,
+        part: usize,
+        panel: usize,
+        width: usize,
+        of: usize,
+    ) -> (Matrix<T>, *mut T) {
+        let from = self.from[operand].offset((part * self.part) as isize * self.from[operand].col);
+        let at = part * self.part * of.next_multiple_of(width) + panel * width * self.part_length(part);
+        (from, self.packed[operand].get().wrapping_add(at))
+    }
+
+    /// Multiplies what is packed: bands of rows, in groups of columns, of equal size and as many for each core.
+    fn multiply(&self, cores: usize) {
+        let (tiles, panels) = (self.rows.div_ceil(MR), self.columns.div_ceil(T::NR));
+        let bands = tiles.div_ceil(BAND);
+        let (bands, groups) = if cores == 1 {
+            (bands, 1)
+        } else if tiles >= GROUP * cores {
+            let bands = bands.next_multiple_of(cores);
+            (bands, (8 * cores).div_ceil(bands).min(panels / GROUP).max(1))
+        } else {
+            (bands, cores.min(panels))
+        };
+        let slice = |of: usize, into: usize, i: usize| i * of / into..(i + 1) * of / into;
+        share(cores, bands * groups, 1, &|i| {
+            let (rows, columns) = (slice(tiles, bands, i / groups), slice(panels, groups, i % groups));
+            for part in 0..self.depth.div_ceil(self.part) {
+                for panel in columns.clone() {
+                    for tile in rows.clone() {
+                        self.tile(part, tile, panel);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Adds one part of the sums to one tile of the result.
+    #[inline(always)]
+    fn tile(&self, part: usize, tile: usize, panel: usize) {
+        let length = self.part_length(part);
+        let (row, column) = (tile * MR, panel * T::NR);
+        let (_, a) = self.panel(0, part, tile, MR, self.rows);
+        let (_, b) = self.panel(1, part, panel, T::NR, self.columns);
+        let beta = if part == 0 { self.beta } else { self.one };
+        let out = self.out.ptr.get().wrapping_offset(row as isize * self.out.row + column as isize);
+        let (height, width) = (MR.min(self.rows - row), T::NR.min(self.columns - column));
+        // SAFETY: the panels were packed, to whole tiles; a tile that reaches over the edge of the result is computed
+        // in a buffer. `fits` found the instructions.
+        unsafe {
+            if height == MR && width == T::NR {
+                return T::multiply(length, a, b, out, self.out.row, self.alpha, beta);
+            }
+            let mut tile = [T::default(); MR * 16];
+            let start = tile.as_mut_ptr();
+            if beta != T::default() {
+                for r in 0..height {
+                    let from = out.offset(r as isize * self.out.row);
+                    std::ptr::copy_nonoverlapping(from, start.add(r * T::NR), width);
+                }
+            }
+            T::multiply(length, a, b, start, T::NR as isize, self.alpha, beta);
+            for r in 0..height {
+                let to = out.offset(r as isize * self.out.row);
+                std::ptr::copy_nonoverlapping(start.add(r * T::NR), to, width);
+            }
         }
+    }
+}
+
+/// Calls `body` with `0..count`, `grain` numbers at a time on whichever core is free.
+fn share(cores: usize, count: usize, grain: usize, body: &(dyn Fn(usize) + Sync)) {
+    if cores == 1 {
+        (0..count).for_each(body);
+    } else {
+        parallel::pieces(count, grain, &|_, range| range.for_each(body));
     }
 }
 
@@ -300,22 +399,30 @@ unsafe fn pack<T: Tile, const R: usize>(
             }
         } else {
             let starts: [*const T; R] = std::array::from_fn(|r| src.offset(r as isize * from.row));
-            let mut i = 0;
-            if from.col == 1 {
-                // Neighbours are read together; the compiler turns this into vector shuffles.
-                while i + 4 <= length {
-                    let rows: [[T; 4]; R] = std::array::from_fn(|r| starts[r].add(i).cast::<[T; 4]>().read());
-                    let columns: [[T; R]; 4] = std::array::from_fn(|c| std::array::from_fn(|r| rows[r][c]));
-                    to.cast::<[[T; R]; 4]>().write(columns);
-                    to = to.add(4 * R);
-                    i += 4;
-                }
-            }
-            for i in i..length {
+            let done = if from.col == 1 { T::transpose(&starts, length, to) } else { 0 };
+            to = to.add(done * R);
+            for i in done..length {
                 for (r, start) in starts.iter().enumerate() {
                     to.add(r).write(*start.offset(i as isize * from.col));
                 }
                 to = to.add(R);
+            }
+        }
+    }
+}
+
+/// Packs four panels of `b` side by side, whose rows are in order in memory: longer stretches of a row are read at once.
+///
+/// # Safety
+/// As [`pack`], for four panels.
+unsafe fn pack_wide<T: Tile>(from: Matrix<T>, length: usize, to: *mut T) {
+    for i in 0..length {
+        let row = from.ptr.get().cast_const().wrapping_offset(i as isize * from.col);
+        for panel in 0..4 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let to = to.add((panel * length + i) * T::NR);
+                std::ptr::copy_nonoverlapping(row.add(panel * T::NR), to, T::NR);
             }
         }
     }

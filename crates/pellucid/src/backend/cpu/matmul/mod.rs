@@ -6,6 +6,8 @@
 #[cfg(target_arch = "x86_64")]
 mod blocked;
 mod convert;
+#[cfg(target_arch = "x86_64")]
+mod room;
 mod vector;
 
 use gemm::Parallelism;

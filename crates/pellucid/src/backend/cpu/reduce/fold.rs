@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::super::accumulator::Acc;
-use super::super::simd::{Kernel, dispatch, prefetch};
+use super::super::simd::{Kernel, dispatch};
 use crate::array::Dtype;
 
 /// An associative operation and the value that does not change it.
@@ -65,22 +65,26 @@ impl<A: Acc, O: Combine<A>> Kernel for Fold<'_, A, O> {
         let mut lanes = [self.identity; LANES];
         let (chunks, rest) = self.values.as_chunks::<LANES>();
         for chunk in chunks {
-            for line in (0..size_of::<A>() * LANES).step_by(64) {
-                prefetch(chunk.as_ptr().cast::<u8>().wrapping_add(line + 4096));
-            }
             for (lane, &value) in lanes.iter_mut().zip(chunk) {
                 *lane = O::combine(*lane, value);
             }
         }
-        let mut width = LANES;
-        while width > 1 {
-            width /= 2;
-            for i in 0..width {
-                lanes[i] = O::combine(lanes[i], lanes[i + width]);
-            }
-        }
-        rest.iter().fold(lanes[0], |total, &value| O::combine(total, value))
+        rest.iter().fold(halve::<A, O>(lanes), |total, &value| O::combine(total, value))
     }
+}
+
+/// Combines the accumulators, halves with halves. Not inlined, and by value: the compiler would lay out the accumulators
+/// for this, or in memory, instead of for the loop before it, which then takes four times as long.
+#[inline(never)]
+fn halve<A: Acc, O: Combine<A>>(mut lanes: [A; LANES]) -> A {
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for i in 0..width {
+            lanes[i] = O::combine(lanes[i], lanes[i + width]);
+        }
+    }
+    lanes[0]
 }
 
 /// All values combined, starting from the identity.

@@ -1,11 +1,14 @@
 //! Reductions in which each output comes from a run of elements of its own.
 
 use super::super::accumulator::Acc;
-use super::super::layout::{BLOCK, Layout, Shared, count, gather, offset};
+use super::super::layout::{BLOCK, Layout, Shared, count, gather, is_run, offset};
 use super::super::parallel;
 use super::super::tensor::{In, Out};
 use super::fold::{Combine, fold, pairwise};
 use crate::error::Result;
+
+/// Elements of a block that is reduced where it lies.
+const LONG_BLOCK: usize = 4 * BLOCK;
 
 /// Reduces each output's elements block by block.
 pub(super) fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, out: &mut Out) -> Result<()> {
@@ -39,8 +42,10 @@ pub(super) fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, out: &mut Out
         });
         return Ok(());
     }
-    let results = block_results::<A, O>(x, layout, O::identity(out.dtype));
-    for (i, blocks) in results.chunks(elements.div_ceil(BLOCK)).enumerate() {
+    // What is reduced where it lies needs no room for a copy, so that its blocks may be longer.
+    let block = if is_run::<A>(x.dtype, &layout.reduced) { LONG_BLOCK } else { BLOCK };
+    let results = block_results::<A, O>(x, layout, O::identity(out.dtype), block);
+    for (i, blocks) in results.chunks(elements.div_ceil(block)).enumerate() {
         let (_, to) = offset(&layout.kept, i);
         // SAFETY: `to` is a position of the output.
         unsafe { A::write(out.dtype, out.ptr().offset(to * out_size), 1, &[pairwise::<A, O>(blocks)]) };
@@ -48,23 +53,29 @@ pub(super) fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, out: &mut Out
     Ok(())
 }
 
-/// The results of every [`BLOCK`] reduced elements: for each kept position, one per block.
-pub(crate) fn block_results<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, identity: A) -> Vec<A> {
+/// The results of every `block` reduced elements: for each kept position, one per block. At most [`BLOCK`] elements,
+/// unless they are a run of the type that is computed in.
+pub(crate) fn block_results<A: Acc, O: Combine<A>>(
+    x: &In,
+    layout: &Layout,
+    identity: A,
+    block: usize,
+) -> Vec<A> {
     let elements = count(&layout.reduced);
-    let blocks = elements.div_ceil(BLOCK);
+    let blocks = elements.div_ceil(block);
     let mut results = vec![identity; count(&layout.kept) * blocks];
     let shared = Shared::new(&mut results);
-    parallel::ranges(count(&layout.kept) * blocks, 1, BLOCK * x.dtype.size(), |range| {
+    parallel::ranges(count(&layout.kept) * blocks, 1, block * x.dtype.size(), |range| {
         let mut buf = [A::ZERO; BLOCK];
         // SAFETY: ranges do not overlap.
         let results = unsafe { shared.slice(range.start, range.len()) };
         for (result, i) in results.iter_mut().zip(range) {
-            let (output, start) = (i / blocks, i % blocks * BLOCK);
+            let (output, start) = (i / blocks, i % blocks * block);
             let (from, _) = offset(&layout.kept, output);
             // SAFETY: `from` is a position of the input.
             let values = unsafe {
                 let first = x.ptr().offset((layout.base + from) * x.dtype.size() as isize);
-                gather(x.dtype, first, &layout.reduced, start, BLOCK.min(elements - start), &mut buf)
+                gather(x.dtype, first, &layout.reduced, start, block.min(elements - start), &mut buf)
             };
             *result = fold::<A, O>(values, identity);
         }
