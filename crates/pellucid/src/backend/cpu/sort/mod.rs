@@ -146,24 +146,24 @@ impl Job<'_> {
                     true => unsafe { std::slice::from_raw_parts_mut(out.at(to).cast::<I>(), n) },
                     false => &mut items[..n],
                 };
-                // The same loop with a stride that the compiler knows: it becomes vector instructions.
                 match along.x {
-                    // SAFETY: as above.
-                    1 => radix::fill(items, cores, |i| unsafe { encode(*x.at(from + i as isize), i as u32) }),
+                    1 => {
+                        // SAFETY: `n` elements of the input side by side.
+                        let values = unsafe { std::slice::from_raw_parts(x.at(from), n) };
+                        radix::encode(values, items, cores, &encode);
+                    }
                     _ => radix::fill(items, cores, |i| read(from, i)),
                 }
                 let start = items.as_ptr();
                 let sorted = radix::sort(items, &mut spare[..n], bits.clone(), cores);
                 let in_output = in_place && sorted.as_ptr() == start;
-                let sorted = Shared::from_ptr(sorted.as_ptr().cast_mut());
-                // SAFETY: as above. Items in the output are read through the pointer that overwrites them.
+                // SAFETY: as above; items in the output are of its elements' size.
                 unsafe {
-                    let sorted = if in_output { Shared::from_ptr(out.at(to).cast::<I>()) } else { sorted };
-                    match along.out {
-                        1 => {
-                            radix::drain(sorted, n, cores, |i, item| *out.at(to + i as isize) = decode(item))
-                        }
-                        _ => radix::drain(sorted, n, cores, |i, item| write(to, i, item)),
+                    if in_output {
+                        let items = std::slice::from_raw_parts_mut(out.at(to).cast::<I>(), n);
+                        radix::decode(items, cores, &decode);
+                    } else {
+                        radix::drain(sorted, cores, |i, item| write(to, i, item));
                     }
                 }
                 return;

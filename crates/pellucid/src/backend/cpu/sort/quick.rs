@@ -5,6 +5,7 @@
 //! for any number of cores.
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 use super::super::layout::Shared;
 use super::super::parallel;
@@ -33,7 +34,7 @@ pub(super) fn sort(keys: &mut [u32], cores: usize) -> bool {
     // Parts are split, each level in parallel, until there are enough of them for all cores.
     let mut parts = vec![(0, keys.len())];
     let shared = Shared::new(keys);
-    while parts.len() < 4 * cores {
+    while parts.len() < 8 * cores {
         let mut halves = vec![[(0, 0); 2]; parts.len()];
         let places = Shared::new(&mut halves);
         parallel::pieces(parts.len(), 1, &|i, _| {
@@ -51,6 +52,8 @@ pub(super) fn sort(keys: &mut [u32], cores: usize) -> bool {
             break;
         }
     }
+    // The longest first: what is left at the end keeps a core busy only for a short while.
+    parts.sort_unstable_by_key(|&(_, len)| std::cmp::Reverse(len));
     parallel::pieces(parts.len(), 1, &|i, _| {
         let (start, len) = parts[i];
         // SAFETY: as above.
@@ -216,15 +219,15 @@ fn partition(keys: &mut [u32], pivot: u32) -> usize {
     if n < LONG {
         return partition_short(keys, pivot);
     }
-    let mut aside = [0u32; 3 * BATCH];
+    let mut aside = [const { MaybeUninit::<u32>::uninit() }; 3 * BATCH];
     let mut ends =
         Ends { keys: keys.as_mut_ptr(), left: 0, right: n, pivot: _mm256_set1_epi32(pivot as i32) };
     // SAFETY: indices stay between the ends. A batch from each end is put aside, which makes room for one at each; the
     // next batch comes from the end with less room, so that while it is stored both ends have room for a vector.
     unsafe {
         let base = ends.keys;
-        aside[..BATCH].copy_from_slice(std::slice::from_raw_parts(base, BATCH));
-        aside[BATCH..2 * BATCH].copy_from_slice(std::slice::from_raw_parts(base.add(n - BATCH), BATCH));
+        aside[..BATCH].write_copy_of_slice(std::slice::from_raw_parts(base, BATCH));
+        aside[BATCH..2 * BATCH].write_copy_of_slice(std::slice::from_raw_parts(base.add(n - BATCH), BATCH));
         let (mut left, mut right) = (BATCH, n - BATCH);
         while right - left >= BATCH {
             let from = if left - ends.left <= ends.right - right {
@@ -241,9 +244,9 @@ fn partition(keys: &mut [u32], pivot: u32) -> usize {
             }
         }
         let rest = right - left;
-        aside[2 * BATCH..2 * BATCH + rest].copy_from_slice(std::slice::from_raw_parts(base.add(left), rest));
-        let kept = 2 * BATCH + rest;
-        ends.store_all(&aside[..kept], pivot);
+        aside[2 * BATCH..2 * BATCH + rest]
+            .write_copy_of_slice(std::slice::from_raw_parts(base.add(left), rest));
+        ends.store_all(aside[..2 * BATCH + rest].assume_init_ref(), pivot);
     }
     ends.left
 }
@@ -252,12 +255,12 @@ fn partition(keys: &mut [u32], pivot: u32) -> usize {
 #[target_feature(enable = "avx2,popcnt")]
 fn partition_short(keys: &mut [u32], pivot: u32) -> usize {
     let n = keys.len();
-    let mut aside = [0u32; LONG];
-    aside[..n].copy_from_slice(keys);
+    let mut aside = [const { MaybeUninit::<u32>::uninit() }; LONG];
+    let aside = aside[..n].write_copy_of_slice(keys);
     let mut ends =
         Ends { keys: keys.as_mut_ptr(), left: 0, right: n, pivot: _mm256_set1_epi32(pivot as i32) };
     // SAFETY: there is room for exactly these keys.
-    unsafe { ends.store_all(&aside[..n], pivot) };
+    unsafe { ends.store_all(aside, pivot) };
     ends.left
 }
 
@@ -275,12 +278,17 @@ fn network(keys: &mut [u32]) {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn network_of<const V: usize>(keys: &mut [u32]) {
-    let n = keys.len();
-    let mut room = [u32::MAX; SHORT];
-    room[..n].copy_from_slice(keys);
-    // SAFETY: at most sixteen vectors of eight.
-    let mut v: [__m256i; V] =
-        std::array::from_fn(|i| unsafe { _mm256_loadu_si256(room.as_ptr().add(i * LANES).cast()) });
+    let (whole, rest) = keys.as_chunks_mut::<LANES>();
+    // What is missing is filled up with the largest key.
+    let mut last = [u32::MAX; LANES];
+    last[..rest.len()].copy_from_slice(rest);
+    let mut v: [__m256i; V] = std::array::from_fn(|i| match whole.get(i) {
+        // SAFETY: eight keys.
+        Some(keys) => unsafe { _mm256_loadu_si256(keys.as_ptr().cast()) },
+        // SAFETY: as above.
+        None if i == whole.len() => unsafe { _mm256_loadu_si256(last.as_ptr().cast()) },
+        None => _mm256_set1_epi32(-1),
+    });
     for v in v.as_chunks_mut::<8>().0 {
         sort_columns(v);
         transpose(v);
@@ -291,11 +299,15 @@ fn network_of<const V: usize>(keys: &mut [u32]) {
     if V == 16 {
         merge::<8>(&mut v);
     }
-    for (i, v) in v.into_iter().enumerate() {
+    for (keys, &v) in whole.iter_mut().zip(&v) {
         // SAFETY: as above.
-        unsafe { _mm256_storeu_si256(room.as_mut_ptr().add(i * LANES).cast(), v) };
+        unsafe { _mm256_storeu_si256(keys.as_mut_ptr().cast(), v) };
     }
-    keys.copy_from_slice(&room[..n]);
+    if !rest.is_empty() {
+        // SAFETY: as above.
+        unsafe { _mm256_storeu_si256(last.as_mut_ptr().cast(), v[whole.len()]) };
+        rest.copy_from_slice(&last[..rest.len()]);
+    }
 }
 
 /// The least number of exchanges that sorts eight.

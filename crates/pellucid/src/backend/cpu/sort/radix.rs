@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::super::layout::Shared;
 use super::super::parallel;
+use super::super::simd::{Kernel, dispatch};
 
 /// Runs shorter than this compare: counting digits does not pay.
 const COMPARE: usize = 256;
@@ -59,6 +60,69 @@ fn pieces(n: usize, cores: usize, body: &(dyn Fn(usize, Range<usize>) + Sync)) {
     if cores == 1 || n < PARALLEL { body(0, 0..n) } else { parallel::pieces(n, n.div_ceil(cores), body) }
 }
 
+/// Writes what `encode` makes of each value and its position.
+struct Encode<'a, T, I, F> {
+    values: &'a [T],
+    first: usize,
+    items: &'a mut [I],
+    encode: &'a F,
+}
+
+impl<T: Copy, I, F: Fn(T, u32) -> I> Kernel for Encode<'_, T, I, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (i, (item, &value)) in self.items.iter_mut().zip(self.values).enumerate() {
+            *item = (self.encode)(value, (self.first + i) as u32);
+        }
+    }
+}
+
+/// Fills `items` with what `encode` makes of values side by side.
+pub(super) fn encode<T: Copy + Sync, I: Item>(
+    values: &[T],
+    items: &mut [I],
+    cores: usize,
+    encode: &(impl Fn(T, u32) -> I + Sync),
+) {
+    let shared = Shared::new(items);
+    pieces(values.len(), cores, &|_, range| {
+        // SAFETY: ranges do not overlap.
+        let items = unsafe { shared.slice(range.start, range.len()) };
+        dispatch(Encode { values: &values[range.clone()], first: range.start, items, encode });
+    });
+}
+
+struct Decode<'a, I, F> {
+    items: &'a mut [I],
+    decode: &'a F,
+}
+
+impl<I: Item, R, F: Fn(I) -> R> Kernel for Decode<'_, I, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for item in self.items {
+            // SAFETY: the sizes are the same, by the contract of `decode`; an integer may have any bits.
+            *item = unsafe { std::mem::transmute_copy::<R, I>(&(self.decode)(*item)) };
+        }
+    }
+}
+
+/// Turns each item into a result, where it lies.
+///
+/// # Safety
+/// Items and results must be of one size.
+pub(super) unsafe fn decode<I: Item, R>(items: &mut [I], cores: usize, decode: &(impl Fn(I) -> R + Sync)) {
+    let (shared, n) = (Shared::new(items), items.len());
+    pieces(n, cores, &|_, range| {
+        // SAFETY: ranges do not overlap.
+        dispatch(Decode { items: unsafe { shared.slice(range.start, range.len()) }, decode });
+    });
+}
+
 /// Fills `items` with `item(position)` of every position.
 pub(super) fn fill<I: Item>(items: &mut [I], cores: usize, item: impl Fn(usize) -> I + Sync) {
     let (shared, n) = (Shared::new(items), items.len());
@@ -71,20 +135,11 @@ pub(super) fn fill<I: Item>(items: &mut [I], cores: usize, item: impl Fn(usize) 
     });
 }
 
-/// Calls `take` with every position and item. `take` may overwrite the item it was called with.
-///
-/// # Safety
-/// There must be `n` items to read.
-pub(super) unsafe fn drain<I: Item>(
-    items: Shared<I>,
-    n: usize,
-    cores: usize,
-    take: impl Fn(usize, I) + Sync,
-) {
-    pieces(n, cores, &|_, range| {
+/// Calls `take` with every position and item.
+pub(super) fn drain<I: Item>(items: &[I], cores: usize, take: impl Fn(usize, I) + Sync) {
+    pieces(items.len(), cores, &|_, range| {
         for i in range {
-            // SAFETY: passed on to the caller.
-            take(i, unsafe { *items.at(i as isize) });
+            take(i, items[i]);
         }
     });
 }
