@@ -32,7 +32,7 @@ use crate::call_site::CallSite;
 use crate::error::Result;
 use crate::eval::eval;
 use crate::memory::{Buffer, Request};
-use crate::op::Op;
+use crate::op::{Op, Spec};
 use crate::stream::{Stream, current_stream};
 
 /// An array: elements of one type in any number of dimensions, computed when they are needed.
@@ -56,20 +56,31 @@ impl Array {
     #[track_caller]
     pub(crate) fn from_op(op: Op, inputs: impl Into<Inputs>) -> Result<Array> {
         let (site, stream, inputs) = (CallSite::here(), current_stream()?, inputs.into());
-        fn spec_of(a: &Array) -> (&Shape, Dtype) {
-            (&a.0.shape, a.0.dtype)
-        }
         let alike = match &inputs[..] {
-            [a, b] => op.infer_alike(&[spec_of(a), spec_of(b)]),
-            [a] => op.infer_alike(&[spec_of(a)]),
+            [a] => op.infer_alike(&[a.spec()]).map(|dtype| Spec { shape: a.shape_ref().clone(), dtype }),
             _ => None,
         };
         let spec = match alike {
             Some(spec) => spec,
-            None => op.infer(&inputs.iter().map(spec_of).collect::<Vec<_>>())?,
+            None => op.infer(&inputs.iter().map(Array::spec).collect::<Vec<_>>())?,
         };
-        let state = State::Lazy(WorkBox::new(Work { op, inputs }));
-        Ok(Array(Arc::new(Node::new(spec.shape, spec.dtype, stream, site, state))))
+        let work = WorkBox::new(op, || inputs);
+        Ok(Array(Node::lazy(spec.shape, spec.dtype, stream, site, work)))
+    }
+
+    /// As [`from_op`](Array::from_op), for two inputs, which are mostly alike.
+    #[track_caller]
+    pub(crate) fn from_two(op: Op, a: Array, b: Array) -> Result<Array> {
+        let Some(dtype) = op.infer_alike(&[a.spec(), b.spec()]) else {
+            return Array::from_op(op, Inputs::from_buf([a, b]));
+        };
+        let (site, stream, shape) = (CallSite::here(), current_stream()?, a.0.shape.clone());
+        let work = WorkBox::new(op, || Inputs::from_buf([a, b]));
+        Ok(Array(Node::lazy(shape, dtype, stream, site, work)))
+    }
+
+    fn spec(&self) -> (&Shape, Dtype) {
+        (&self.0.shape, self.0.dtype)
     }
 
     /// A lazy array: `op` applied to `inputs`, on this thread's current stream. What a trace recorded is built again

@@ -76,11 +76,24 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    #[inline]
     pub fn new(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, state: State) -> Node {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let region = region::current();
         Node { id, shape, dtype, stream, site, label: OnceLock::new(), region, state: Mutex::new(state) }
+    }
+
+    /// A node that is still to be computed, made where it stays: moving one costs as much as all the rest of it.
+    #[inline]
+    pub fn lazy(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, work: WorkBox) -> Arc<Node> {
+        let node = Arc::<Node>::new_uninit();
+        // SAFETY: the only handle of this memory, which is written as a whole.
+        unsafe {
+            let place = Arc::as_ptr(&node).cast::<Node>().cast_mut();
+            place.write(Node::new(shape, dtype, stream, site, State::Lazy(work)));
+            node.assume_init()
+        }
     }
 }
 

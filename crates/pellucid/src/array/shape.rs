@@ -16,9 +16,18 @@ use crate::error::{Error, Result};
 /// assert_eq!(shape.elements(), 6);
 /// assert_eq!(shape.to_string(), "[2, 3]");
 /// ```
-#[derive(Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Default, Eq, Hash, Serialize, Deserialize)]
+#[allow(clippy::derived_hash_with_manual_eq, reason = "equal shapes have equal numbers, which is what is hashed")]
 #[serde(transparent)]
 pub struct Shape(SmallVec<[usize; 4]>);
+
+impl PartialEq for Shape {
+    /// Every operation compares shapes, which are short: a call to compare memory would cost more than this.
+    #[inline]
+    fn eq(&self, other: &Shape) -> bool {
+        self.len() == other.len() && self.iter().zip(other.iter()).all(|(a, b)| a == b)
+    }
+}
 
 impl Shape {
     /// The number of elements, saturating; arrays are only made where it fits.
@@ -101,9 +110,14 @@ impl Shape {
 }
 
 impl Clone for Shape {
+    /// Every array made clones a shape, so that it pays to copy a short one as it is.
+    #[inline]
     fn clone(&self) -> Shape {
-        // Copies the numbers in one piece; every array made clones a shape.
-        Shape(SmallVec::from_slice(&self.0))
+        if self.0.spilled() {
+            return Shape(SmallVec::from_slice(&self.0));
+        }
+        // SAFETY: a vector that has not spilled is plain numbers and owns nothing.
+        unsafe { std::ptr::read(self) }
     }
 }
 

@@ -35,10 +35,13 @@ thread_local! {
 pub(crate) struct WorkBox(ManuallyDrop<Box<Work>>);
 
 impl WorkBox {
-    pub fn new(work: Work) -> WorkBox {
+    /// The inputs are made where they stay: moving what was just written costs more than making it.
+    #[inline]
+    pub fn new(op: Op, inputs: impl FnOnce() -> Inputs) -> WorkBox {
         // A thread that is ending has none left.
         let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
-        WorkBox(ManuallyDrop::new(Box::write(spare.unwrap_or_else(Box::new_uninit), work)))
+        let spare = spare.unwrap_or_else(Box::new_uninit);
+        WorkBox(ManuallyDrop::new(Box::write(spare, Work { op, inputs: inputs() })))
     }
 }
 
@@ -86,8 +89,7 @@ mod tests {
         let a = crate::ops::ones([2], Dtype::Float32)?;
         let references = || std::sync::Arc::strong_count(&a.0);
         let before = references();
-        let make =
-            || WorkBox::new(Work { op: Op::Unary(UnaryOp::Sin), inputs: Inputs::from_elem(a.clone(), 2) });
+        let make = || WorkBox::new(Op::Unary(UnaryOp::Sin), || Inputs::from_elem(a.clone(), 2));
         let first = make();
         let place: *const Work = &*first;
         assert_eq!(references(), before + 2);

@@ -176,7 +176,7 @@ fn joins(plan: &Plan, index: u32, group: &Open) -> bool {
     own.work.op.is_elementwise()
         && last.work.op.is_elementwise()
         && own.array.stream() == last.array.stream()
-        && own.array.shape() == last.array.shape()
+        && own.array.shape_ref() == last.array.shape_ref()
         && group.instructions < MOST_INSTRUCTIONS
         && group.inputs < MOST_INPUTS
         && entry.is_private()
@@ -220,8 +220,10 @@ pub(super) fn step(plan: &mut Plan, number: usize) -> Step {
     let elementwise = root.work().is_some_and(|work| work.op.is_elementwise());
     let (inputs, program) = if elementwise { program(plan, group) } else { (all_inputs(root), None) };
     let Plan { entries, fusion, .. } = plan;
-    let take = |&index: &u32| entries[index as usize].member.take();
-    Step { members: fusion.members(group).iter().filter_map(take).collect(), inputs, program }
+    let group = fusion.members(group);
+    let mut members = SmallVec::with_capacity(group.len());
+    members.extend(group.iter().filter_map(|&index| entries[index as usize].member.take()));
+    Step { members, inputs, program }
 }
 
 /// The inputs of a single operation, in order.
@@ -247,10 +249,10 @@ fn program(plan: &Plan, group: u32) -> (SmallVec<[StepInput; 2]>, Option<Box<Pro
         let entry = &plan.entries[member as usize];
         let Some(Member { array: made, work }) = &entry.member else { continue };
         let Some(func) = Func::of(&work.op) else { continue };
-        let mut args = [Arg::Input(0); 3];
-        for (i, (array, &producer)) in work.inputs.iter().zip(plan.inputs(member)).enumerate() {
+        let mut arg = |i: usize| {
+            let (array, producer) = (&work.inputs[i], plan.inputs(member)[i]);
             let producer = (producer != NONE).then(|| &plan.entries[producer as usize]);
-            args[i] = match producer {
+            match producer {
                 Some(p) if p.group == group => Arg::Instr(p.place as u16),
                 _ => match producer.and_then(constant) {
                     Some(value) => Arg::Const(constant_slot(&mut program, value)),
@@ -270,11 +272,17 @@ fn program(plan: &Plan, group: u32) -> (SmallVec<[StepInput; 2]>, Option<Box<Pro
                         Arg::Input(known as u16)
                     }
                 },
-            };
-        }
+            }
+        };
+        let args = match work.inputs.len() {
+            1 => [arg(0); 3],
+            2 => {
+                let (a, b) = (arg(0), arg(1));
+                [a, b, a]
+            }
+            _ => [arg(0), arg(1), arg(2)],
+        };
         let compute = work.inputs[usize::from(func == Func::Select)].dtype();
-        let first = args[0];
-        args[work.inputs.len()..].fill(first);
         program.instrs.push(Instr { func, compute, result: made.dtype(), args });
     }
     (inputs, Some(program))

@@ -1,14 +1,14 @@
 //! The plan: which operations to run, fused how, in which order, on which streams, waiting for what.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::batch::{Batch, Member, Step};
 use super::fuse;
-use crate::array::{Array, State, Work};
+use crate::array::{Array, Node, State, Work, WorkBox};
 
 /// Held while a plan is made and its batches are enqueued. Planning is serial, so that each operation is planned once
 /// and what is fused away cannot be seen by another thread; running is not.
@@ -106,6 +106,8 @@ fn collect(plan: &mut Plan, outputs: &[&Array]) {
     let Plan { entries, edges, stack, .. } = plan;
     edges.clear();
     stack.clear();
+    // Arrays there is nothing to do for, which stay so: one that is read again and again is looked at once.
+    let (mut done, mut next) = ([std::ptr::null::<Node>(); 4], 0);
     for &output in outputs {
         let known = entries.len();
         let index = enter(entries, output);
@@ -120,16 +122,24 @@ fn collect(plan: &mut Plan, outputs: &[&Array]) {
             let first = edges.len() as u32;
             entries[index as usize].edges = first;
             // Taken out while its inputs are entered, which may move the list.
-            let Some(member) = entries[index as usize].member.take() else { continue };
-            for input in &member.work.inputs {
+            let Some(mut member) = entries[index as usize].member.take() else { continue };
+            for input in &mut member.work.inputs {
+                let node: *const Node = &*input.0;
+                if done.contains(&node) {
+                    edges.push(NONE);
+                    continue;
+                }
                 let known = entries.len();
-                let found = enter(entries, input);
+                let found = enter_owned(entries, input);
                 edges.push(found);
-                if found != NONE {
-                    entries[found as usize].uses += 1;
-                    if found as usize == known {
-                        stack.push(found);
-                    }
+                if found == NONE {
+                    done[next % done.len()] = node;
+                    next += 1;
+                    continue;
+                }
+                entries[found as usize].uses += 1;
+                if found as usize == known {
+                    stack.push(found);
                 }
             }
             entries[index as usize].member = Some(member);
@@ -139,20 +149,65 @@ fn collect(plan: &mut Plan, outputs: &[&Array]) {
 
 /// The array's entry, made if it is lazy; [`NONE`] if there is nothing to do for it.
 fn enter(entries: &mut Vec<Entry>, array: &Array) -> u32 {
-    let mut state = array.0.state.lock();
-    match &mut *state {
-        State::Planned(index) => *index,
-        State::Lazy(_) => {
-            let index = entries.len() as u32;
-            let State::Lazy(work) = std::mem::replace(&mut *state, State::Planned(index)) else {
-                return NONE;
-            };
-            drop(state);
-            let member = Some(Member { array: array.clone(), work });
-            entries.push(Entry { member, edges: 0, uses: 0, requested: false, group: NONE, place: 0 });
-            index
+    // Its own statement: the lock is held no longer than it must be.
+    let taken = take(&mut array.0.state.lock(), entries.len());
+    add_entry(entries, array, taken)
+}
+
+/// As [`enter`], for an input of an operation that the plan has taken. If that is the only handle of the array, nobody
+/// else can look at it, and there is nothing to lock.
+fn enter_owned(entries: &mut Vec<Entry>, array: &mut Array) -> u32 {
+    if Arc::strong_count(&array.0) > 1 {
+        return enter(entries, array);
+    }
+    // See all that was done by those who let go of their handles.
+    fence(Ordering::Acquire);
+    // SAFETY: there are no weak handles, and the only strong one is borrowed here for as long as the reference lives.
+    let node = unsafe { &mut *Arc::as_ptr(&array.0).cast_mut() };
+    let taken = take(node.state.get_mut(), entries.len());
+    add_entry(entries, array, taken)
+}
+
+/// What was found out about an array.
+enum Taken {
+    /// It was lazy; this is its work.
+    Work(WorkBox),
+    /// It has an entry, or needs none.
+    Known(u32),
+}
+
+/// Takes the work of a lazy array, whose entry will be the one with this index.
+fn take(state: &mut State, index: usize) -> Taken {
+    match state {
+        State::Planned(index) => Taken::Known(*index),
+        State::Lazy(_) => match std::mem::replace(state, State::Planned(index as u32)) {
+            State::Lazy(work) => Taken::Work(work),
+            _ => Taken::Known(NONE),
+        },
+        State::Scheduled(_) | State::Enqueued(..) | State::Ready(_) | State::Failed(_) => Taken::Known(NONE),
+    }
+}
+
+fn add_entry(entries: &mut Vec<Entry>, array: &Array, taken: Taken) -> u32 {
+    match taken {
+        Taken::Known(index) => index,
+        Taken::Work(work) => {
+            let index = entries.len();
+            entries.reserve(1);
+            // Written where it stays: pushing would move what was just written in pieces, which stalls.
+            let entry = entries.spare_capacity_mut()[0].as_mut_ptr();
+            // SAFETY: there is room for one more, all of whose fields are written here.
+            unsafe {
+                (&raw mut (*entry).member).write(Some(Member { array: array.clone(), work }));
+                (&raw mut (*entry).edges).write(0);
+                (&raw mut (*entry).uses).write(0);
+                (&raw mut (*entry).requested).write(false);
+                (&raw mut (*entry).group).write(NONE);
+                (&raw mut (*entry).place).write(0);
+                entries.set_len(index + 1);
+            }
+            index as u32
         }
-        State::Scheduled(_) | State::Enqueued(..) | State::Ready(_) | State::Failed(_) => NONE,
     }
 }
 

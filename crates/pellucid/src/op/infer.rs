@@ -30,15 +30,14 @@ impl Op {
 
     /// The result of the commonest case, an elementwise operation on arrays of one shape, found without further checks:
     /// what its inputs fit, the result fits.
-    pub(crate) fn infer_alike(&self, inputs: &[(&Shape, Dtype)]) -> Option<Spec> {
+    pub(crate) fn infer_alike(&self, inputs: &[(&Shape, Dtype)]) -> Option<Dtype> {
         let (compute, result) = match (self, inputs) {
             (Op::Binary(op), [a, b]) if a == b => (op.compute_dtype(a.1)?, op.result_dtype(a.1)),
             (Op::Unary(op), [a]) => (op.compute_dtype(a.1)?, op.result_dtype(a.1)),
             _ => return None,
         };
-        let (shape, dtype) = inputs[0];
-        (compute == dtype && result.size() <= dtype.size())
-            .then(|| Spec { shape: shape.clone(), dtype: result })
+        let dtype = inputs[0].1;
+        (compute == dtype && result.size() <= dtype.size()).then_some(result)
     }
 
     fn check_count(&self, count: usize) -> Result<()> {

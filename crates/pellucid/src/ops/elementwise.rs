@@ -22,6 +22,13 @@ pub(super) fn unary(op: UnaryOp, a: &Array) -> Result<Array> {
 /// A function of the table applied to two inputs.
 #[track_caller]
 pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Array> {
+    // Most operations meet arrays of the type they compute in.
+    if let (Some(a), Some(b)) = (a.array(), b.array())
+        && a.dtype() == b.dtype()
+        && op.compute_dtype(a.dtype()) == Some(a.dtype())
+    {
+        return apply2(Op::Binary(op), a.clone(), b.clone());
+    }
     let name = op.name();
     let Some(dtype) = op.compute_dtype(a.promote(b)) else {
         let message = format!("does not take {} and {}{}", a.dtype(), b.dtype(), advice(name));

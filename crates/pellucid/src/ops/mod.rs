@@ -61,8 +61,7 @@ fn apply(op: Op, a: &Array) -> Result<Array> {
 /// An operation on two arrays.
 #[track_caller]
 fn apply2(op: Op, a: Array, b: Array) -> Result<Array> {
-    let inputs: Inputs = smallvec![a, b];
-    Array::from_op(op, inputs)
+    Array::from_two(op, a, b)
 }
 
 /// The array in another element type; itself if it has it already.

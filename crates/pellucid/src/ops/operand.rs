@@ -38,7 +38,8 @@ enum Kind<'a> {
 pub struct Limit<'a>(pub(super) Option<Operand<'a>>);
 
 impl<'a> Operand<'a> {
-    fn array(&self) -> Option<&Array> {
+    #[inline]
+    pub(crate) fn array(&self) -> Option<&Array> {
         match &self.0 {
             Kind::Borrowed(a) => Some(a),
             Kind::Owned(a) => Some(a),

@@ -128,7 +128,7 @@ mod tests {
             assert!(error <= 2.0, "exp({x}) is {error} units off");
         }
         assert_eq!(0.0f32.exp_negative(), 1.0);
-        assert_eq!((-103.0f32).exp_negative(), 2f32.powi(-149));
+        assert_eq!((-103.0f32).exp_negative(), f32::from_bits(1));
         assert_eq!(f32::NEG_INFINITY.exp_negative(), 0.0);
         assert!(f32::NAN.exp_negative().is_nan());
     }

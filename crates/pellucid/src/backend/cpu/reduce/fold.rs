@@ -51,6 +51,9 @@ combine! {
 /// Independent accumulators: enough to keep four 256-bit additions in flight.
 const LANES: usize = 32;
 
+/// Values that one accumulator takes in.
+const RUN: usize = 64;
+
 struct Fold<'a, A, O> {
     values: &'a [A],
     identity: A,
@@ -62,14 +65,21 @@ impl<A: Acc, O: Combine<A>> Kernel for Fold<'_, A, O> {
 
     #[inline(always)]
     fn run(self) -> A {
-        let mut lanes = [self.identity; LANES];
         let (chunks, rest) = self.values.as_chunks::<LANES>();
-        for chunk in chunks {
-            for (lane, &value) in lanes.iter_mut().zip(chunk) {
-                *lane = O::combine(*lane, value);
+        // Two levels: a float accumulator takes in no more than so many values before it is added to another one.
+        let mut totals = [self.identity; LANES];
+        for run in chunks.chunks(RUN) {
+            let mut lanes = [self.identity; LANES];
+            for chunk in run {
+                for (lane, &value) in lanes.iter_mut().zip(chunk) {
+                    *lane = O::combine(*lane, value);
+                }
+            }
+            for (total, &lane) in totals.iter_mut().zip(&lanes) {
+                *total = O::combine(*total, lane);
             }
         }
-        rest.iter().fold(halve::<A, O>(lanes), |total, &value| O::combine(total, value))
+        rest.iter().fold(halve::<A, O>(totals), |total, &value| O::combine(total, value))
     }
 }
 
