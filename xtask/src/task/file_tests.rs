@@ -3,13 +3,13 @@
 
 use std::process::Command;
 
-use crate::need::{self, Need};
+use crate::need::{self, Need, VULKAN_DRIVER};
 use crate::process::{self, Result};
 use crate::summary::Tally;
 
 /// The programs that write and read the files, and what runs the tests.
 pub const NEEDS: &[Need] =
-    &[Need::Python(&["numpy", "pyarrow", "mlx[cpu]==0.32.4", "safetensors", "pytest"])];
+    &[VULKAN_DRIVER, Need::Python(&["numpy", "pyarrow", "mlx[cpu]==0.32.4", "safetensors", "pytest"])];
 
 pub fn run() -> Result<Tally> {
     let examples = ["--example", "files", "--example", "metal_capture"];

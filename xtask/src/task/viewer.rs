@@ -6,13 +6,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::need::{self, CHROMIUM, Need};
+use crate::need::{self, CHROMIUM, Need, VULKAN_DRIVER};
 use crate::process::{self, Failure, Result};
 use crate::summary::Tally;
 
 const PACKAGES: &[Need] = &[Need::Npm("viewer")];
 /// What the tests need: traces are written by a Python program, and looked at in a browser.
-pub const TEST_NEEDS: &[Need] = &[Need::Npm("viewer"), CHROMIUM, Need::Python(&["pyarrow", "numpy"])];
+pub const TEST_NEEDS: &[Need] =
+    &[VULKAN_DRIVER, Need::Npm("viewer"), CHROMIUM, Need::Python(&["pyarrow", "numpy"])];
 
 /// What the build needs.
 pub fn needs() -> &'static [Need] {

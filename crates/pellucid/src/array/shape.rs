@@ -17,7 +17,10 @@ use crate::error::{Error, Result};
 /// assert_eq!(shape.to_string(), "[2, 3]");
 /// ```
 #[derive(Default, Eq, Hash, Serialize, Deserialize)]
-#[allow(clippy::derived_hash_with_manual_eq, reason = "equal shapes have equal numbers, which is what is hashed")]
+#[allow(
+    clippy::derived_hash_with_manual_eq,
+    reason = "equal shapes have equal numbers, which is what is hashed"
+)]
 #[serde(transparent)]
 pub struct Shape(SmallVec<[usize; 4]>);
 

@@ -370,7 +370,7 @@ impl Observer for Recorder {
         let read: usize = step.inputs.iter().map(|&i| step.input(i).nbytes()).sum();
         let source = match (&outcome.kernel, &step.program) {
             (Some((text, _)), _) => Some(self.writer.kernel(text, "wgsl")),
-            (None, Some(program)) => Some(self.writer.kernel(&listing(program), "txt")),
+            (None, Some(program)) => Some(self.writer.kernel(&listing(program, &last.work.op), "txt")),
             (None, None) => None,
         };
         let grid = outcome.kernel.as_ref().map_or(Vec::new(), |(_, groups)| groups.to_vec());
@@ -453,8 +453,8 @@ fn kernel_name(step: &Step) -> String {
     format!("{name} {}", step.last().array.dtype())
 }
 
-/// A fused chain as text: what the CPU runs, instruction by instruction.
-fn listing(program: &Program) -> String {
+/// A fused chain as text: what the CPU runs, instruction by instruction, and the reduction that takes its result.
+fn listing(program: &Program, last: &Op) -> String {
     use std::fmt::Write;
     let mut text = String::new();
     for (i, dtype) in program.inputs.iter().enumerate() {
@@ -466,6 +466,9 @@ fn listing(program: &Program) -> String {
     for (i, instr) in program.instrs.iter().enumerate() {
         let args: Vec<String> = instr.args().iter().map(ToString::to_string).collect();
         let _ = writeln!(text, "r{i}: {} = {}({})", instr.result, instr.func.name(), args.join(", "));
+    }
+    if let Op::Reduce { axes, .. } = last {
+        let _ = writeln!(text, "result: {} of r{} over axes {axes:?}", last.name(), program.instrs.len() - 1);
     }
     text
 }

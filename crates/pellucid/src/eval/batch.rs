@@ -32,14 +32,15 @@ pub(crate) struct StepInput {
     pub references: u32,
 }
 
-/// Operations that run as one: a chain of elementwise ones as a program, or a single other one.
+/// Operations that run as one: a chain of elementwise ones as a program, perhaps with a reduction at its end, or a
+/// single other one.
 #[derive(Debug)]
 pub(crate) struct Step {
     /// Producers first; the last one's array is the result.
     pub members: SmallVec<[Member; 1]>,
     /// Arrays read from outside the step; for a single operation its inputs in order.
     pub inputs: SmallVec<[StepInput; 2]>,
-    /// What an elementwise step computes.
+    /// What the elementwise operations compute.
     pub program: Option<Box<Program>>,
 }
 

@@ -1,7 +1,8 @@
 //! Fusion: chains of elementwise operations become one program each.
 //!
 //! An operation joins its consumers' group if all of them are in it, nobody outside the plan holds its result, and it
-//! has the group's stream and shape. Scalars become constants of the program.
+//! has the group's stream and shape. Scalars become constants of the program. On the CPU a group may end in a reduction
+//! of the last axes, which takes the chain's values as they are made.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,8 +11,8 @@ use smallvec::SmallVec;
 
 use super::batch::{Member, Step, StepInput};
 use super::plan::{Entry, NONE, Plan};
-use crate::array::{Dtype, Node};
-use crate::backend::gpu;
+use crate::array::{Dtype, Node, Shape};
+use crate::backend::{cpu, gpu};
 use crate::device::DeviceType;
 use crate::op::{Arg, Func, Instr, Op, Program, Scalar};
 
@@ -174,13 +175,24 @@ fn joins(plan: &Plan, index: u32, group: &Open) -> bool {
     let (entry, root) = (&plan.entries[index as usize], &plan.entries[group.root as usize]);
     let (Some(own), Some(last)) = (&entry.member, &root.member) else { return false };
     own.work.op.is_elementwise()
-        && last.work.op.is_elementwise()
+        && chain_shape(last).is_some_and(|shape| own.array.shape_ref() == shape)
         && own.array.stream() == last.array.stream()
-        && own.array.shape_ref() == last.array.shape_ref()
         && group.instructions < MOST_INSTRUCTIONS
         && group.inputs < MOST_INPUTS
         && entry.is_private()
         && joins_on_device(own, last, group)
+}
+
+/// The shape that the chain of a group with this last operation has; `None` if there can be none.
+fn chain_shape(last: &Member) -> Option<&Shape> {
+    match &last.work.op {
+        op if op.is_elementwise() => Some(last.array.shape_ref()),
+        Op::Reduce { op, axes, .. } if last.array.stream().device().device_type() == DeviceType::Cpu => {
+            let x = &last.work.inputs[0];
+            cpu::takes_chain(*op, x.dtype(), last.array.dtype(), x.shape(), axes).then(|| x.shape_ref())
+        }
+        _ => None,
+    }
 }
 
 /// Whether the device can run both in one kernel. A GPU's kernel is compiled, so it stays short to be used again, and
@@ -218,7 +230,9 @@ pub(super) fn step(plan: &mut Plan, number: usize) -> Step {
     let group = plan.fusion.run[number];
     let root = &plan.entries[plan.fusion.groups[group as usize].root as usize];
     let elementwise = root.work().is_some_and(|work| work.op.is_elementwise());
-    let (inputs, program) = if elementwise { program(plan, group) } else { (all_inputs(root), None) };
+    // Several members are a chain, whatever the last one does with it.
+    let chain = elementwise || plan.fusion.members(group).len() > 1;
+    let (inputs, program) = if chain { program(plan, group) } else { (all_inputs(root), None) };
     let Plan { entries, fusion, .. } = plan;
     let group = fusion.members(group);
     let mut members = SmallVec::with_capacity(group.len());

@@ -211,9 +211,13 @@ pub(super) fn execute(step: &Step, values: Values) -> Result<Made> {
         .collect();
     // SAFETY: the buffer is new or reused under the rule of `reusable`, and large enough for the array.
     let mut output = unsafe { Out::new(buffer.ptr(), out.dtype(), out.shape()) };
-    match &step.program {
-        Some(program) => cpu::elementwise(program, &inputs, &mut output)?,
-        None => cpu::run(op, &inputs, &mut output)?,
+    match (&step.program, op) {
+        (Some(program), Op::Reduce { op, .. }) => {
+            let shape = step.last().work.inputs[0].shape();
+            cpu::elementwise_reduced(program, &inputs, shape, *op, &mut output)?;
+        }
+        (Some(program), _) => cpu::elementwise(program, &inputs, &mut output)?,
+        (None, _) => cpu::run(op, &inputs, &mut output)?,
     }
     Ok(Made { value: Value::whole(buffer), ran: true, reused, fallback: false })
 }
@@ -228,6 +232,7 @@ fn allocate(array: &Array, bytes: usize) -> Result<Buffer> {
 /// the number of handles besides the array's and the one in `values` that do not count.
 pub(super) fn reusable(step: &Step, values: &Values, out: &Array, held: usize) -> Option<usize> {
     let candidates = match &step.last().work.op {
+        Op::Reduce { .. } => 0,
         _ if step.program.is_some() => values.len(),
         Op::SliceUpdate(_) => 1,
         _ => 0,

@@ -6,7 +6,7 @@
 use super::accumulator::{Acc, with_acc};
 use super::layout::{Axis, BLOCK, Layout, Shared, count, gather, offset};
 use super::parallel;
-use super::reduce::{Combine, Max, Min, block_results, fold};
+use super::reduce::{Combine, Max, Min, fold, short_block_results};
 use super::simd::{Kernel, dispatch};
 use super::tensor::{In, Out};
 use crate::array::Dtype;
@@ -65,7 +65,7 @@ fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, target: &mut [u32]) {
     };
     if elements > BLOCK && outputs < 4 * parallel::cores() {
         // Few runs: their blocks are shared out.
-        let results = block_results::<A, O>(x, layout, identity, BLOCK);
+        let results = short_block_results::<A, O>(x, layout, identity);
         let blocks = elements.div_ceil(BLOCK);
         let mut buf = [A::ZERO; BLOCK];
         for (i, blocks) in results.chunks(blocks).enumerate() {

@@ -11,6 +11,9 @@ use crate::array::Dtype;
 /// hide the cost of starting. Float results depend on it, so it is the same on every machine.
 pub(crate) const BLOCK: usize = 2048;
 
+/// Runs shorter than this are too short to fill a vector's time.
+pub(crate) const SHORTEST_RUN: usize = 32;
+
 /// One axis: its size and the distance of neighbours in the input and in the output, in elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Axis {
@@ -107,7 +110,7 @@ impl Layout {
             return true;
         }
         if distance(&self.reduced) < distance(&self.kept) {
-            elements >= 32 || widest < 32
+            elements >= SHORTEST_RUN || widest < SHORTEST_RUN
         } else {
             widest < 16 && elements > 16
         }

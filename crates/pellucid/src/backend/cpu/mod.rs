@@ -30,8 +30,9 @@ mod testing;
 
 pub(crate) use copy::copy;
 pub(crate) use dispatch::run;
-pub(crate) use elementwise::run as elementwise;
+pub(crate) use elementwise::{run as elementwise, run_reduced as elementwise_reduced};
 pub(crate) use fill::{element_bits, second};
 pub(crate) use info::info;
 pub(crate) use random::threefry;
+pub(crate) use reduce::takes_chain;
 pub(crate) use tensor::{In, Out, is_row_major};

@@ -21,10 +21,10 @@ use isa::{Kernel, Level};
 use plan::{OUT, Plan, Source};
 
 use super::copy::by_size;
-use super::{In, Out, bypass, parallel};
+use super::{In, Out, bypass, parallel, reduce};
 use crate::array::Dtype;
-use crate::error::Result;
-use crate::op::{Func, Program, UnaryOp};
+use crate::error::{Error, Result};
+use crate::op::{Func, Program, ReduceOp, UnaryOp};
 
 /// Elements per block: the few buffers of a usual program stay in the first cache.
 const BLOCK: usize = 1024;
@@ -66,23 +66,79 @@ fn run_at(level: Level, program: &Program, inputs: &[In], out: &mut Out) -> Resu
     }
     // Taken, not borrowed: while this thread waits for others it may run another program.
     let mut plan = PLAN.take().unwrap_or_default();
-    let built = plan.build(program, inputs, out, level);
+    let built = plan.build(program, inputs, out, level, true);
     if built.is_ok() {
-        let bytes: usize = inputs.iter().map(|x| x.dtype.size()).sum::<usize>() + out.dtype.size();
+        let size = out.dtype.size();
+        let bytes = read_per_element(inputs) + size;
         // A line that was read is in the cache already; writing past it gains nothing.
-        let bypasses = bypass::pays(n * out.dtype.size()) && !plan.replaces_an_input(out);
+        let bypasses = bypass::pays(n * size) && !plan.replaces_an_input(out);
         let (out, grain) = (&*out, if plan.band > 0 { plan.band } else { BLOCK });
         // Four operations take about as long as moving a byte.
         parallel::ranges(n, grain, bytes + plan.flops as usize / 4, |range| {
-            execute(&plan, out, range, bypasses)
+            // SAFETY: a range of the output, which belongs to this call alone.
+            unsafe { execute(&plan, out.ptr().add(range.start * size), size, range, bypasses) }
         });
     }
     PLAN.set(Some(plan));
     built
 }
 
-/// Runs the plan for a range of the output's elements, which starts with a band if there are bands.
-fn execute(plan: &Plan, out: &Out, range: Range<usize>, bypasses: bool) {
+fn read_per_element(inputs: &[In]) -> usize {
+    inputs.iter().map(|x| x.dtype.size()).sum()
+}
+
+/// Computes `program` for an array of this shape and reduces its last axes, without ever holding the array: `out` has
+/// the axes before them. Only for reductions that [`reduce::takes_chain`].
+///
+/// # Errors
+/// If an instruction does not exist for its type.
+pub(crate) fn run_reduced(
+    program: &Program,
+    inputs: &[In],
+    shape: &[usize],
+    op: ReduceOp,
+    out: &mut Out,
+) -> Result<()> {
+    let elements = shape.iter().product::<usize>();
+    if out.elements() == 0 || elements == 0 {
+        return Err(Error::internal("elementwise", format!("a chain of shape {shape:?} is reduced")));
+    }
+    // SAFETY: a place that nothing is written to: the chain goes to wherever it is reduced.
+    let whole = unsafe { Out::new(std::ptr::dangling_mut(), out.dtype, shape) };
+    let mut plan = PLAN.take().unwrap_or_default();
+    let built = plan.build(program, inputs, &whole, Level::detect(), false);
+    let done = built.and_then(|()| {
+        let chain = Chain { plan: &plan, size: out.dtype.size(), read: read_per_element(inputs) };
+        reduce::reduce_chain(op, &chain, elements / out.elements(), out)
+    });
+    PLAN.set(Some(plan));
+    done
+}
+
+/// A program whose results are used at once.
+struct Chain<'a> {
+    plan: &'a Plan,
+    size: usize,
+    /// Bytes read for an element.
+    read: usize,
+}
+
+impl reduce::Chain for Chain<'_> {
+    fn cost(&self) -> usize {
+        self.read + self.plan.flops as usize / 4
+    }
+
+    unsafe fn compute(&self, range: Range<usize>, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { execute(self.plan, to, self.size, range, false) }
+    }
+}
+
+/// Runs the plan for a range of elements of this size, which starts with a band if there are bands.
+///
+/// # Safety
+/// There must be room for them at `to`.
+unsafe fn execute(plan: &Plan, to: *mut u8, size: usize, range: Range<usize>, bypasses: bool) {
     let block = range.len().min(if plan.buffers == 0 && !bypasses { LONG_BLOCK } else { BLOCK });
     let lines = (block * plan.widest).div_ceil(size_of::<Line>());
     let band_lines = (plan.band * plan.widest).div_ceil(size_of::<Line>());
@@ -127,7 +183,11 @@ fn execute(plan: &Plan, out: &Out, range: Range<usize>, bypasses: bool) {
                     });
                 }
             }
-            run_blocks(plan, out, blocks, start..end, block, bypasses, &band_of);
+            // SAFETY: the caller's promise, for a part of the range.
+            unsafe {
+                let to = to.add((start - range.start) * size);
+                run_blocks(plan, to, size, blocks, start..end, block, bypasses, &band_of);
+            }
             start = end;
         }
     });
@@ -137,21 +197,25 @@ fn execute(plan: &Plan, out: &Out, range: Range<usize>, bypasses: bool) {
 }
 
 /// Runs the plan block by block, for elements whose bands are gathered.
-fn run_blocks(
+///
+/// # Safety
+/// As [`execute`].
+#[allow(clippy::too_many_arguments, reason = "the innermost loop, which has no state of its own")]
+unsafe fn run_blocks(
     plan: &Plan,
-    out: &Out,
+    to: *mut u8,
+    size: usize,
     blocks: &mut [*mut u8],
     range: Range<usize>,
     block: usize,
     bypasses: bool,
     band_of: &dyn Fn(usize) -> *mut u8,
 ) {
-    let size = out.dtype.size();
     let mut start = range.start;
     while start < range.end {
         let n = block.min(range.end - start);
         // SAFETY: `start` is below the number of elements of the output and of every input stretched to its shape.
-        let place = unsafe { out.ptr().add(start * size) };
+        let place = unsafe { to.add((start - range.start) * size) };
         if !bypasses {
             blocks[OUT as usize] = place;
         }

@@ -63,8 +63,15 @@ pub(super) struct Plan {
 unsafe impl Sync for Plan {}
 
 impl Plan {
-    /// Makes the plan for one call, reusing this one's memory.
-    pub fn build(&mut self, program: &Program, inputs: &[In], out: &Out, level: Level) -> Result<()> {
+    /// Makes the plan for one call, reusing this one's memory. Without `bands`, it can begin at any element.
+    pub fn build(
+        &mut self,
+        program: &Program,
+        inputs: &[In],
+        out: &Out,
+        level: Level,
+        bands: bool,
+    ) -> Result<()> {
         self.steps.clear();
         self.sources.clear();
         self.consts.clear();
@@ -79,7 +86,7 @@ impl Plan {
         check(program, inputs, out)?;
 
         for x in inputs {
-            self.add_input(x, out.shape);
+            self.add_input(x, out.shape, bands);
         }
         for &(value, dtype) in &program.consts {
             self.add_const(element_bits(value, dtype), dtype.size());
@@ -126,7 +133,7 @@ impl Plan {
         1 + self.sources.len()
     }
 
-    fn add_input(&mut self, x: &In, shape: &[usize]) {
+    fn add_input(&mut self, x: &In, shape: &[usize], bands: bool) {
         let size = x.dtype.size();
         self.widest = self.widest.max(size);
         let ptr = x.ptr();
@@ -135,7 +142,7 @@ impl Plan {
             return;
         }
         let layout = Layout::broadcast(x, shape);
-        if let Some(source) = self.transposed(ptr, size, &layout) {
+        if bands && let Some(source) = self.transposed(ptr, size, &layout) {
             self.sources.push(source);
             return;
         }

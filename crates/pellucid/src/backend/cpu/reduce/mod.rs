@@ -11,12 +11,15 @@ mod rows;
 
 pub(super) use fold::{Combine, Max, Min, Prod, Sum, accumulate, fold};
 pub(super) use logsumexp::ExpSum;
-pub(super) use rows::block_results;
+pub(super) use rows::short_block_results;
+
+use std::ops::Range;
 
 use fold::{All, Any};
+use rows::{Computed, InMemory};
 
 use super::accumulator::with_acc;
-use super::layout::Layout;
+use super::layout::{Layout, SHORTEST_RUN};
 use super::tensor::{In, Out};
 use crate::array::Dtype;
 use crate::error::{Error, Result};
@@ -53,10 +56,48 @@ fn run<A: super::accumulator::Acc, O: Combine<A>>(x: &In, layout: Layout, out: &
     if columns::is_thin(&layout) {
         columns::thin::<A, O>(x, &layout, out)
     } else if layout.prefers_rows() {
-        rows::rows::<A, O>(x, &layout, out)
+        rows::rows::<A, O>(&InMemory::new::<A>(x, &layout), out);
+        Ok(())
     } else {
         columns::columns::<A, O>(x, layout, out)
     }
+}
+
+/// Values that are computed as they are needed, a range at a time.
+pub(crate) trait Chain: Sync {
+    /// Bytes that are moved for a value, or as much time as it takes otherwise.
+    fn cost(&self) -> usize;
+
+    /// Writes a range of the values.
+    ///
+    /// # Safety
+    /// There must be room for them.
+    unsafe fn compute(&self, range: Range<usize>, to: *mut u8);
+}
+
+/// Whether a reduction of a row-major array can take the place of that array's last pass: if it computes in the array's
+/// own type and reduces the last axes, which are long enough for runs. Then [`reduce_chain`] gives what [`reduce`] gives.
+pub(crate) fn takes_chain(op: ReduceOp, from: Dtype, to: Dtype, shape: &[usize], axes: &[usize]) -> bool {
+    use Dtype::{Complex64, Float32, Float64, Int32, Int64, Uint32, Uint64};
+    let last = shape.len() - axes.len().min(shape.len());
+    matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min)
+        && from == to
+        && matches!(from, Float32 | Float64 | Int32 | Int64 | Uint32 | Uint64 | Complex64)
+        && axes.iter().copied().eq(last..shape.len())
+        && shape[last..].iter().product::<usize>() >= SHORTEST_RUN
+}
+
+/// Reduces runs of `elements` values each as they are computed; see [`takes_chain`].
+pub(crate) fn reduce_chain(op: ReduceOp, chain: &dyn Chain, elements: usize, out: &mut Out) -> Result<()> {
+    let runs = Computed { chain, outputs: out.elements(), elements };
+    with_acc!(out.dtype, A => match op {
+        ReduceOp::Sum => rows::rows::<A, Sum>(&runs, out),
+        ReduceOp::Prod => rows::rows::<A, Prod>(&runs, out),
+        ReduceOp::Max => rows::rows::<A, Max>(&runs, out),
+        ReduceOp::Min => rows::rows::<A, Min>(&runs, out),
+        _ => return Err(Error::internal("reduce", format!("{op:?} of a chain"))),
+    });
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,78 +5,152 @@ use super::super::layout::{BLOCK, Layout, Shared, count, gather, is_run, offset}
 use super::super::parallel;
 use super::super::tensor::{In, Out};
 use super::fold::{Combine, fold, pairwise};
-use crate::error::Result;
 
-/// Elements of a block that is reduced where it lies.
+/// Elements of a block that is reduced where it lies, or where it was made.
 const LONG_BLOCK: usize = 4 * BLOCK;
 
-/// Reduces each output's elements block by block.
-pub(super) fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, out: &mut Out) -> Result<()> {
-    let (outputs, elements) = (count(&layout.kept), count(&layout.reduced));
-    let out_size = out.dtype.size() as isize;
+/// What is reduced: for each output a run of values, as many for each.
+pub(crate) trait Runs<A>: Sync {
+    fn outputs(&self) -> usize;
+
+    /// The length of a run.
+    fn elements(&self) -> usize;
+
+    /// Bytes that are moved for a value, or as much time as it takes otherwise.
+    fn cost(&self) -> usize;
+
+    /// Values taken at a time.
+    fn block(&self) -> usize;
+
+    /// `len` values of a run, from `start` on; in `room`, which holds a block, if they lie nowhere else.
+    fn values<'a>(&'a self, run: usize, start: usize, len: usize, room: &'a mut [A]) -> &'a [A];
+}
+
+/// Runs that lie in memory.
+pub(super) struct InMemory<'a> {
+    pub x: &'a In<'a>,
+    pub layout: &'a Layout,
+    block: usize,
+}
+
+impl<'a> InMemory<'a> {
+    pub fn new<A: Acc>(x: &'a In<'a>, layout: &'a Layout) -> InMemory<'a> {
+        // What is reduced where it lies needs no room for a copy, so that its blocks may be longer.
+        let block = if is_run::<A>(x.dtype, &layout.reduced) { LONG_BLOCK } else { BLOCK };
+        InMemory { x, layout, block }
+    }
+}
+
+impl<A: Acc> Runs<A> for InMemory<'_> {
+    fn outputs(&self) -> usize {
+        count(&self.layout.kept)
+    }
+
+    fn elements(&self) -> usize {
+        count(&self.layout.reduced)
+    }
+
+    fn cost(&self) -> usize {
+        self.x.dtype.size()
+    }
+
+    fn block(&self) -> usize {
+        self.block
+    }
+
+    fn values<'a>(&'a self, run: usize, start: usize, len: usize, room: &'a mut [A]) -> &'a [A] {
+        let (from, _) = offset(&self.layout.kept, run);
+        let size = self.x.dtype.size() as isize;
+        // SAFETY: `from` is a position of the input, and its run is that long.
+        unsafe {
+            let first = self.x.ptr().offset((self.layout.base + from) * size);
+            gather(self.x.dtype, first, &self.layout.reduced, start, len, room)
+        }
+    }
+}
+
+/// Runs of values that are computed as they are needed: of `elements` each, one after the other.
+pub(super) struct Computed<'a> {
+    pub chain: &'a dyn super::Chain,
+    pub outputs: usize,
+    pub elements: usize,
+}
+
+impl<A: Acc> Runs<A> for Computed<'_> {
+    fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    fn elements(&self) -> usize {
+        self.elements
+    }
+
+    fn cost(&self) -> usize {
+        self.chain.cost()
+    }
+
+    fn block(&self) -> usize {
+        LONG_BLOCK
+    }
+
+    fn values<'a>(&'a self, run: usize, start: usize, len: usize, room: &'a mut [A]) -> &'a [A] {
+        let first = run * self.elements + start;
+        let room = &mut room[..len];
+        // SAFETY: room for `len` elements of the chain's type, which is the one that is computed in.
+        unsafe { self.chain.compute(first..first + len, room.as_mut_ptr().cast()) };
+        room
+    }
+}
+
+/// Reduces each output's run, block by block; outputs are row-major in the order of the runs.
+pub(super) fn rows<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, out: &mut Out) {
+    let (outputs, elements) = (runs.outputs(), runs.elements());
+    let (dtype, size) = (out.dtype, out.dtype.size());
+    let identity = O::identity(dtype);
     if elements == 0 {
         // An input without elements has no positions, and none may be computed from its strides.
         for i in 0..outputs {
             // SAFETY: a position of the output.
-            unsafe {
-                let to = out.ptr().offset(offset(&layout.kept, i).1 * out_size);
-                A::write(out.dtype, to, 1, &[O::identity(out.dtype)]);
-            }
+            unsafe { A::write(dtype, out.ptr().add(i * size), 1, &[identity]) };
         }
-        return Ok(());
+        return;
     }
     if elements <= BLOCK {
-        let (identity, out) = (O::identity(out.dtype), &*out);
-        parallel::ranges(outputs, 1, elements * x.dtype.size(), |range| {
-            let mut buf = [A::ZERO; BLOCK];
+        let out = &*out;
+        parallel::ranges(outputs, 1, elements * runs.cost(), |range| {
+            let mut room = vec![A::ZERO; elements];
             for i in range {
-                let (from, to) = offset(&layout.kept, i);
-                // SAFETY: `from` is a position of the input; this output belongs to this range alone.
-                unsafe {
-                    let first = x.ptr().offset((layout.base + from) * x.dtype.size() as isize);
-                    let values = gather::<A>(x.dtype, first, &layout.reduced, 0, elements, &mut buf);
-                    let total = fold::<A, O>(values, identity);
-                    A::write(out.dtype, out.ptr().offset(to * out_size), 1, &[total]);
-                }
+                let total = fold::<A, O>(runs.values(i, 0, elements, &mut room), identity);
+                // SAFETY: this output belongs to this range alone.
+                unsafe { A::write(dtype, out.ptr().add(i * size), 1, &[total]) };
             }
         });
-        return Ok(());
+        return;
     }
-    // What is reduced where it lies needs no room for a copy, so that its blocks may be longer.
-    let block = if is_run::<A>(x.dtype, &layout.reduced) { LONG_BLOCK } else { BLOCK };
-    let results = block_results::<A, O>(x, layout, O::identity(out.dtype), block);
-    for (i, blocks) in results.chunks(elements.div_ceil(block)).enumerate() {
-        let (_, to) = offset(&layout.kept, i);
-        // SAFETY: `to` is a position of the output.
-        unsafe { A::write(out.dtype, out.ptr().offset(to * out_size), 1, &[pairwise::<A, O>(blocks)]) };
+    let results = block_results::<A, O>(runs, identity);
+    for (i, blocks) in results.chunks(elements.div_ceil(runs.block())).enumerate() {
+        // SAFETY: a position of the output.
+        unsafe { A::write(dtype, out.ptr().add(i * size), 1, &[pairwise::<A, O>(blocks)]) };
     }
-    Ok(())
 }
 
-/// The results of every `block` reduced elements: for each kept position, one per block. At most [`BLOCK`] elements,
-/// unless they are a run of the type that is computed in.
-pub(crate) fn block_results<A: Acc, O: Combine<A>>(
-    x: &In,
-    layout: &Layout,
-    identity: A,
-    block: usize,
-) -> Vec<A> {
-    let elements = count(&layout.reduced);
+/// The results of every [`BLOCK`] reduced elements of an input: for each kept position, one per block.
+pub(crate) fn short_block_results<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, identity: A) -> Vec<A> {
+    block_results::<A, O>(&InMemory { x, layout, block: BLOCK }, identity)
+}
+
+fn block_results<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, identity: A) -> Vec<A> {
+    let (elements, block) = (runs.elements(), runs.block());
     let blocks = elements.div_ceil(block);
-    let mut results = vec![identity; count(&layout.kept) * blocks];
+    let mut results = vec![identity; runs.outputs() * blocks];
     let shared = Shared::new(&mut results);
-    parallel::ranges(count(&layout.kept) * blocks, 1, block * x.dtype.size(), |range| {
-        let mut buf = [A::ZERO; BLOCK];
+    parallel::ranges(runs.outputs() * blocks, 1, block * runs.cost(), |range| {
+        let mut room = vec![A::ZERO; block];
         // SAFETY: ranges do not overlap.
         let results = unsafe { shared.slice(range.start, range.len()) };
         for (result, i) in results.iter_mut().zip(range) {
-            let (output, start) = (i / blocks, i % blocks * block);
-            let (from, _) = offset(&layout.kept, output);
-            // SAFETY: `from` is a position of the input.
-            let values = unsafe {
-                let first = x.ptr().offset((layout.base + from) * x.dtype.size() as isize);
-                gather(x.dtype, first, &layout.reduced, start, block.min(elements - start), &mut buf)
-            };
+            let (run, start) = (i / blocks, i % blocks * block);
+            let values = runs.values(run, start, block.min(elements - start), &mut room);
             *result = fold::<A, O>(values, identity);
         }
     });

@@ -123,7 +123,7 @@ fn a_long_chain_needs_few_buffers() {
     let (a, b) = (ramp(16), ramp(16));
     let mut out = Tensor::zeros(Dtype::Float16, &[16]);
     let mut plan = Plan::default();
-    plan.build(&program, &[a.input(), b.input()], &out.out(), Level::detect()).expect("valid");
+    plan.build(&program, &[a.input(), b.input()], &out.out(), Level::detect(), true).expect("valid");
     assert!(plan.buffers <= 4, "{} buffers", plan.buffers);
 }
 
