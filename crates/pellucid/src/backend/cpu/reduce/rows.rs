@@ -22,7 +22,10 @@ pub(crate) trait Runs<A>: Sync {
     /// Values taken at a time.
     fn block(&self) -> usize;
 
-    /// `len` values of a run, from `start` on; in `room`, which holds a block, if they lie nowhere else.
+    /// Whether its values lie nowhere, so that they need room.
+    fn needs_room(&self) -> bool;
+
+    /// `len` values of a run, from `start` on; in `room`, which holds a block if it is needed.
     fn values<'a>(&'a self, run: usize, start: usize, len: usize, room: &'a mut [A]) -> &'a [A];
 }
 
@@ -31,13 +34,14 @@ pub(super) struct InMemory<'a> {
     pub x: &'a In<'a>,
     pub layout: &'a Layout,
     block: usize,
+    in_place: bool,
 }
 
 impl<'a> InMemory<'a> {
     pub fn new<A: Acc>(x: &'a In<'a>, layout: &'a Layout) -> InMemory<'a> {
         // What is reduced where it lies needs no room for a copy, so that its blocks may be longer.
-        let block = if is_run::<A>(x.dtype, &layout.reduced) { LONG_BLOCK } else { BLOCK };
-        InMemory { x, layout, block }
+        let in_place = is_run::<A>(x.dtype, &layout.reduced);
+        InMemory { x, layout, block: if in_place { LONG_BLOCK } else { BLOCK }, in_place }
     }
 }
 
@@ -56,6 +60,10 @@ impl<A: Acc> Runs<A> for InMemory<'_> {
 
     fn block(&self) -> usize {
         self.block
+    }
+
+    fn needs_room(&self) -> bool {
+        !self.in_place
     }
 
     fn values<'a>(&'a self, run: usize, start: usize, len: usize, room: &'a mut [A]) -> &'a [A] {
@@ -93,6 +101,10 @@ impl<A: Acc> Runs<A> for Computed<'_> {
         LONG_BLOCK
     }
 
+    fn needs_room(&self) -> bool {
+        true
+    }
+
     fn values<'a>(&'a self, run: usize, start: usize, len: usize, room: &'a mut [A]) -> &'a [A] {
         let first = run * self.elements + start;
         let room = &mut room[..len];
@@ -118,7 +130,7 @@ pub(super) fn rows<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, out: &mut Out) {
     if elements <= BLOCK {
         let out = &*out;
         parallel::ranges(outputs, 1, elements * runs.cost(), |range| {
-            let mut room = vec![A::ZERO; elements];
+            let mut room = room(runs, elements);
             for i in range {
                 let total = fold::<A, O>(runs.values(i, 0, elements, &mut room), identity);
                 // SAFETY: this output belongs to this range alone.
@@ -136,7 +148,11 @@ pub(super) fn rows<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, out: &mut Out) {
 
 /// The results of every [`BLOCK`] reduced elements of an input: for each kept position, one per block.
 pub(crate) fn short_block_results<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, identity: A) -> Vec<A> {
-    block_results::<A, O>(&InMemory { x, layout, block: BLOCK }, identity)
+    block_results::<A, O>(&InMemory { block: BLOCK, ..InMemory::new::<A>(x, layout) }, identity)
+}
+
+fn room<A: Acc>(runs: &impl Runs<A>, len: usize) -> Vec<A> {
+    if runs.needs_room() { vec![A::ZERO; len] } else { Vec::new() }
 }
 
 fn block_results<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, identity: A) -> Vec<A> {
@@ -145,7 +161,7 @@ fn block_results<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, identity: A) -> Vec
     let mut results = vec![identity; runs.outputs() * blocks];
     let shared = Shared::new(&mut results);
     parallel::ranges(runs.outputs() * blocks, 1, block * runs.cost(), |range| {
-        let mut room = vec![A::ZERO; block];
+        let mut room = room(runs, block);
         // SAFETY: ranges do not overlap.
         let results = unsafe { shared.slice(range.start, range.len()) };
         for (result, i) in results.iter_mut().zip(range) {
