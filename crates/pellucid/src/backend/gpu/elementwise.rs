@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::device::Gpu;
 use super::fallback::FallbackReason;
-use super::pairs;
+use super::pairs::Pairs;
 use super::pieces::{self, Piece};
 use super::pipeline::{Key, Pipeline};
 use super::record::folded;
@@ -142,10 +142,13 @@ pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out
 
 fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In], out: &Out) -> Result<()> {
     let shared = shares(inputs, out.buffer);
-    let pairs = pairs::fit(context.gpu, layout, inputs, out);
+    let pairs = Pairs::of(context.gpu, layout, inputs, out);
     let pipeline = context.pipeline(key(program, layout, out.dtype, shared, pairs), || {
-        let write = if pairs { pairs::text } else { text };
-        (name(program), write(program, layout, out.dtype, shared))
+        let text = match pairs {
+            Some(pairs) => pairs.text(program, layout, out.dtype, shared),
+            None => text(program, layout, out.dtype, shared),
+        };
+        (name(program), text)
     })?;
     let constants: SmallVec<[u32; 8]> = program
         .consts
@@ -155,7 +158,7 @@ fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In]
             [bits as u32, (bits >> 32) as u32].into_iter().take(words_of(dtype))
         })
         .collect();
-    let together = if pairs { 2 } else { wgsl::per_word(out.dtype) };
+    let together = pairs.map_or_else(|| wgsl::per_word(out.dtype), Pairs::elements);
     launch(context, &pipeline, layout, inputs, out, &constants, together)
 }
 
@@ -248,7 +251,7 @@ fn words_of(dtype: Dtype) -> usize {
     if dtype.size() == 8 { 2 } else { 1 }
 }
 
-fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool, pairs: bool) -> Key {
+fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool, pairs: Option<Pairs>) -> Key {
     let mut words: SmallVec<[u32; 24]> = SmallVec::new();
     let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
     words.push(u32::from(shared) | (out as u32) << 1 | rank << 8 | (program.instrs.len() as u32) << 16);
@@ -272,7 +275,11 @@ fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool, pairs: bool
             Arg::Const(i) => 2 << 16 | u32::from(i),
         }));
     }
-    Key { family: if pairs { "pairs" } else { "elementwise" }, words }
+    if let Some(pairs) = pairs {
+        words.push(pairs.key());
+        return Key { family: "pairs", words };
+    }
+    Key { family: "elementwise", words }
 }
 
 fn name(program: &Program) -> String {

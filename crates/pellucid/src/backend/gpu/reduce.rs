@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
+use super::device::Gpu;
 use super::pipeline::Key;
 use super::record::{Bind, folded};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
@@ -21,6 +22,17 @@ use crate::op::ReduceOp;
 const RUN: usize = 512;
 /// Invocations that keep a large device busy.
 const BUSY: usize = 16_384;
+
+/// Elements that a processor in software reads at once.
+const VECTOR: usize = 8;
+/// Workgroups that keep a processor in software busy.
+const BUSY_SOFTWARE: usize = 64;
+
+/// Invocations of a workgroup that reduces a run. A processor in software runs eight at once, and pays for each time
+/// that more of them wait for one another.
+fn row_group(gpu: &Gpu) -> u32 {
+    if gpu.is_software() { 8 } else { GROUP }
+}
 
 /// How elements are combined. The accumulator of `ExpSum` is the maximum and the sum of exponentials relative to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +190,16 @@ impl<'a> Source<'a> {
         Source { kept, reduced, ..Source::new(x, axes) }
     }
 
+    /// Whether a processor in software can read whole vectors (see `pairs`): then runs are such vectors.
+    fn has_vectors(&self, gpu: &Gpu) -> bool {
+        gpu.is_software()
+            && gpu.has(wgpu::Features::SHADER_INT64)
+            && self.dtype.size() == 4
+            && self.offset.is_multiple_of(VECTOR)
+            && self.kept.iter().all(|a| a.1 % VECTOR as isize == 0)
+            && matches!(self.reduced.as_slice(), [(size, 1)] if size.is_multiple_of(VECTOR))
+    }
+
     /// Whether each output is better made by a workgroup: its elements lie closer than those of its neighbours.
     fn prefers_rows(&self) -> bool {
         let nearest = |axes: &Axes| {
@@ -229,10 +251,16 @@ pub(super) fn run(
 ) -> Result<()> {
     let elements = count(&source.reduced);
     let rows = source.prefers_rows();
-    let per_segment = if rows { RUN * GROUP as usize / 4 } else { RUN };
-    let wanted = (BUSY / if rows { GROUP as usize } else { 1 }).div_ceil(outputs);
+    let group = row_group(context.gpu) as usize;
+    let (per_segment, busy) = match (rows, context.gpu.is_software()) {
+        (true, true) => (RUN * group, BUSY_SOFTWARE),
+        (true, false) => (RUN * group / 4, BUSY / group),
+        (false, _) => (RUN, BUSY),
+    };
+    let wanted = busy.div_ceil(outputs);
     let segments = elements.div_ceil(per_segment).max(wanted.min(elements.div_ceil(per_segment / 8).max(1)));
-    let length = elements.div_ceil(segments);
+    let vectors = rows && source.has_vectors(context.gpu);
+    let length = elements.div_ceil(segments).next_multiple_of(if vectors { VECTOR } else { 1 });
     let segments = elements.div_ceil(length);
     if segments == 1 {
         return stage(context, combine, acc, &source, rows, outputs, elements, 1, target);
@@ -266,17 +294,18 @@ fn stage(
 ) -> Result<()> {
     let (kept, reduced) = (source.kept.len(), source.reduced.len());
     let shared = share_memory(source.buffer, target);
+    let vectors = rows && source.has_vectors(context.gpu);
     let words = [
         combine as u32,
         acc as u32,
         source.dtype as u32,
-        u32::from(source.partial) | u32::from(rows) << 1 | u32::from(shared) << 2,
+        u32::from(source.partial) | u32::from(rows) << 1 | u32::from(shared) << 2 | u32::from(vectors) << 3,
         kept as u32,
         reduced as u32,
     ];
     let pipeline = context.pipeline(Key { family: "reduce", words: SmallVec::from_slice(&words) }, || {
         let label = format!("{combine:?}_{}", if rows { "rows" } else { "columns" }).to_lowercase();
-        (label, text(combine, acc, source, rows, shared))
+        (label, text(combine, acc, source, rows.then(|| row_group(context.gpu)), shared, vectors))
     })?;
     let window = source_window(context, source)?;
     let mut params: SmallVec<[u32; 24]> = SmallVec::from_slice(&[
@@ -323,10 +352,22 @@ pub(super) fn take_axes(text: &mut Text, rank: usize) -> (usize, usize) {
     (text.take(rank.saturating_sub(1)), text.take(rank))
 }
 
-fn text(combine: Combine, acc: Dtype, source: &Source, rows: bool, shared: bool) -> Text {
+/// The kernel; `rows` is the size of the workgroups that each reduce a run, if they do.
+fn text(
+    combine: Combine,
+    acc: Dtype,
+    source: &Source,
+    rows: Option<u32>,
+    shared: bool,
+    vectors: bool,
+) -> Text {
     let mut text = Text::new(shared);
     text.output(acc);
-    text.input(source.dtype);
+    if vectors {
+        text.input_of("vec4<u64>");
+    } else {
+        text.input(source.dtype);
+    }
     let (kept, reduced) = (source.kept.len(), source.reduced.len());
     // Outputs, elements, elements of a segment, segments, offset.
     text.take(5);
@@ -335,26 +376,40 @@ fn text(combine: Combine, acc: Dtype, source: &Source, rows: bool, shared: bool)
     let ty = wgsl::scalar(acc);
     let mut body = combine.functions(acc, source.dtype);
     let lifted = if source.partial { "v".to_owned() } else { combine.lift(source.dtype, acc, "v") };
-    let _ = writeln!(body, "fn at_(base: u32, j: u32) -> {ty} {{");
-    positions(&mut body, "r", "j", reduced, reduced_sizes);
-    let at = position_sum("base", "r", reduced, reduced_strides);
-    let _ = writeln!(body, "    let v = ld0({at});\n    return {lifted};\n}}");
+    if vectors {
+        let value = wgsl::decoded(source.dtype, "bits");
+        let _ = write!(
+            body,
+            "fn lift_(bits: u32) -> {ty} {{\n    let v = {value};\n    return {lifted};\n}}
+fn both_(pair: u64) -> {ty} {{ return combine_(lift_(u32(pair)), lift_(u32(pair >> 32u))); }}
+fn at_(base: u32, j: u32) -> {ty} {{
+    let pairs = in0[base / {VECTOR}u + j];
+    return combine_(combine_(both_(pairs[0]), both_(pairs[1])), combine_(both_(pairs[2]), both_(pairs[3])));
+}}
+"
+        );
+    } else {
+        let _ = writeln!(body, "fn at_(base: u32, j: u32) -> {ty} {{");
+        positions(&mut body, "r", "j", reduced, reduced_sizes);
+        let at = position_sum("base", "r", reduced, reduced_strides);
+        let _ = writeln!(body, "    let v = ld0({at});\n    return {lifted};\n}}");
+    }
     let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
     positions(&mut body, "c", "o", kept, kept_sizes);
     let _ = writeln!(body, "    return {};\n}}", position_sum("p.p4", "c", kept, kept_strides));
-    if rows {
+    if let Some(group) = rows {
         let _ = write!(
             body,
-            "var<workgroup> part: array<{ty}, {GROUP}>;
-@compute @workgroup_size({GROUP})
+            "var<workgroup> part: array<{ty}, {group}>;
+@compute @workgroup_size({group})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let t = wg.y * {ROW}u + wg.x;
     if (t >= p.p0 * p.p3) {{ return; }}
     let base = base_(t / p.p3);
     let first = (t % p.p3) * p.p2;
-    let end = min(first + p.p2, p.p1);
+    let end = min(first + p.p2, p.p1) / {unit}u;
     var acc = identity_();
-    for (var j = first + li; j < end; j = j + {GROUP}u) {{ acc = combine_(acc, at_(base, j)); }}
+    for (var j = first / {unit}u + li; j < end; j = j + {group}u) {{ acc = combine_(acc, at_(base, j)); }}
     part[li] = acc;
     workgroupBarrier();
     for (var half = {half}u; half > 0u; half = half >> 1u) {{
@@ -364,7 +419,8 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     if (li == 0u) {{ out[t] = part[0]; }}
 }}
 ",
-            half = GROUP / 2
+            half = group / 2,
+            unit = if vectors { VECTOR } else { 1 }
         );
     } else {
         let _ = write!(
