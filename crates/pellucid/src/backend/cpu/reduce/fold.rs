@@ -48,38 +48,48 @@ combine! {
     Any: |_dtype| A::ZERO, |a, b| if (a != A::ZERO) | (b != A::ZERO) { A::ONE } else { A::ZERO };
 }
 
-/// Independent accumulators: enough to keep four 256-bit additions in flight.
-const LANES: usize = 32;
+/// Accumulators of a run. Four runs at once have four times as many, as many as there are registers for.
+const LANES: usize = 16;
 
 /// Values that one accumulator takes in.
 const RUN: usize = 64;
 
-struct Fold<'a, A, O> {
-    values: &'a [A],
+/// Runs of one length, side by side.
+struct Fold<'a, A, O, const N: usize> {
+    runs: [&'a [A]; N],
     identity: A,
     op: PhantomData<O>,
 }
 
-impl<A: Acc, O: Combine<A>> Kernel for Fold<'_, A, O> {
-    type Output = A;
+impl<A: Acc, O: Combine<A>, const N: usize> Kernel for Fold<'_, A, O, N> {
+    type Output = [A; N];
 
     #[inline(always)]
-    fn run(self) -> A {
-        let (chunks, rest) = self.values.as_chunks::<LANES>();
+    fn run(self) -> [A; N] {
+        let chunks = self.runs.map(|run| run.as_chunks::<LANES>().0);
+        let count = chunks[0].len();
+        let chunks = chunks.map(|chunks| &chunks[..count]);
         // Two levels: a float accumulator takes in no more than so many values before it is added to another one.
-        let mut totals = [self.identity; LANES];
-        for run in chunks.chunks(RUN) {
-            let mut lanes = [self.identity; LANES];
-            for chunk in run {
-                for (lane, &value) in lanes.iter_mut().zip(chunk) {
-                    *lane = O::combine(*lane, value);
+        let mut totals = [[self.identity; LANES]; N];
+        for first in (0..count).step_by(RUN) {
+            let mut lanes = [[self.identity; LANES]; N];
+            for i in first..(first + RUN).min(count) {
+                for (lanes, chunks) in lanes.iter_mut().zip(&chunks) {
+                    for (lane, &value) in lanes.iter_mut().zip(&chunks[i]) {
+                        *lane = O::combine(*lane, value);
+                    }
                 }
             }
-            for (total, &lane) in totals.iter_mut().zip(&lanes) {
-                *total = O::combine(*total, lane);
+            for (totals, lanes) in totals.iter_mut().zip(&lanes) {
+                for (total, &lane) in totals.iter_mut().zip(lanes) {
+                    *total = O::combine(*total, lane);
+                }
             }
         }
-        rest.iter().fold(halve::<A, O>(totals), |total, &value| O::combine(total, value))
+        std::array::from_fn(|n| {
+            let rest = self.runs[n].as_chunks::<LANES>().1;
+            rest.iter().fold(halve::<A, O>(totals[n]), |total, &value| O::combine(total, value))
+        })
     }
 }
 
@@ -103,7 +113,17 @@ pub(crate) fn fold<A: Acc, O: Combine<A>>(values: &[A], identity: A) -> A {
     if values.len() < LANES {
         return values.iter().fold(identity, |total, &value| O::combine(total, value));
     }
-    dispatch(Fold { values, identity, op: PhantomData::<O> })
+    let [total] = dispatch(Fold { runs: [values], identity, op: PhantomData::<O> });
+    total
+}
+
+/// As [`fold`], for four runs of one length at once: while one waits for memory, the others go on.
+#[inline]
+pub(super) fn fold_four<A: Acc, O: Combine<A>>(runs: [&[A]; 4], identity: A) -> [A; 4] {
+    if runs[0].len() < LANES || runs.iter().any(|run| run.len() != runs[0].len()) {
+        return runs.map(|run| fold::<A, O>(run, identity));
+    }
+    dispatch(Fold { runs, identity, op: PhantomData::<O> })
 }
 
 /// Results of consecutive blocks combined in pairs, pairs of pairs, and so on: rounding errors grow with the logarithm.

@@ -4,7 +4,7 @@ use super::super::accumulator::Acc;
 use super::super::layout::{BLOCK, Layout, Shared, count, gather, is_run, offset};
 use super::super::parallel;
 use super::super::tensor::{In, Out};
-use super::fold::{Combine, fold, pairwise};
+use super::fold::{Combine, fold, fold_four, pairwise};
 
 /// Elements of a block that is reduced where it lies, or where it was made.
 const LONG_BLOCK: usize = 4 * BLOCK;
@@ -24,6 +24,11 @@ pub(crate) trait Runs<A>: Sync {
 
     /// Whether its values lie nowhere, so that they need room.
     fn needs_room(&self) -> bool;
+
+    /// `len` values of a run that needs no room, from `start` on.
+    fn in_place(&self, run: usize, start: usize, len: usize) -> &[A] {
+        self.values(run, start, len, &mut [])
+    }
 
     /// `len` values of a run, from `start` on; in `room`, which holds a block if it is needed.
     fn values<'a>(&'a self, run: usize, start: usize, len: usize, room: &'a mut [A]) -> &'a [A];
@@ -131,9 +136,17 @@ pub(super) fn rows<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, out: &mut Out) {
         let out = &*out;
         parallel::ranges(outputs, 1, elements * runs.cost(), |range| {
             let mut room = room(runs, elements);
-            for i in range {
+            let (mut i, end) = (range.start, range.end);
+            while !runs.needs_room() && i + 4 <= end {
+                let four = [i, i + 1, i + 2, i + 3].map(|i| runs.in_place(i, 0, elements));
+                let totals = fold_four::<A, O>(four, identity);
+                // SAFETY: these outputs belong to this range alone.
+                unsafe { A::write(dtype, out.ptr().add(i * size), 1, &totals) };
+                i += 4;
+            }
+            for i in i..end {
                 let total = fold::<A, O>(runs.values(i, 0, elements, &mut room), identity);
-                // SAFETY: this output belongs to this range alone.
+                // SAFETY: as above.
                 unsafe { A::write(dtype, out.ptr().add(i * size), 1, &[total]) };
             }
         });
@@ -164,10 +177,26 @@ fn block_results<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, identity: A) -> Vec
         let mut room = room(runs, block);
         // SAFETY: ranges do not overlap.
         let results = unsafe { shared.slice(range.start, range.len()) };
-        for (result, i) in results.iter_mut().zip(range) {
-            let (run, start) = (i / blocks, i % blocks * block);
-            let values = runs.values(run, start, block.min(elements - start), &mut room);
-            *result = fold::<A, O>(values, identity);
+        let place = |i: usize| {
+            let start = (range.start + i) % blocks * block;
+            ((range.start + i) / blocks, start, block.min(elements - start))
+        };
+        let quarter = if runs.needs_room() { 0 } else { range.len() / 4 };
+        for i in 0..quarter {
+            // Far apart: memory is fetched ahead in four places.
+            let at = [i, quarter + i, 2 * quarter + i, 3 * quarter + i];
+            let [a, b, c, d] = at.map(|i| {
+                let (run, start, len) = place(i);
+                runs.in_place(run, start, len)
+            });
+            let four = fold_four::<A, O>([a, b, c, d], identity);
+            for (i, result) in at.into_iter().zip(four) {
+                results[i] = result;
+            }
+        }
+        for (i, result) in results.iter_mut().enumerate().skip(4 * quarter) {
+            let (run, start, len) = place(i);
+            *result = fold::<A, O>(runs.values(run, start, len, &mut room), identity);
         }
     });
     results
