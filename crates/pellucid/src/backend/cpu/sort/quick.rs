@@ -226,8 +226,9 @@ fn partition(keys: &mut [u32], pivot: u32) -> usize {
     // next batch comes from the end with less room, so that while it is stored both ends have room for a vector.
     unsafe {
         let base = ends.keys;
-        aside[..BATCH].write_copy_of_slice(std::slice::from_raw_parts(base, BATCH));
-        aside[BATCH..2 * BATCH].write_copy_of_slice(std::slice::from_raw_parts(base.add(n - BATCH), BATCH));
+        let aside = aside.as_mut_ptr().cast::<u32>();
+        aside.copy_from_nonoverlapping(base, BATCH);
+        aside.add(BATCH).copy_from_nonoverlapping(base.add(n - BATCH), BATCH);
         let (mut left, mut right) = (BATCH, n - BATCH);
         while right - left >= BATCH {
             let from = if left - ends.left <= ends.right - right {
@@ -244,9 +245,8 @@ fn partition(keys: &mut [u32], pivot: u32) -> usize {
             }
         }
         let rest = right - left;
-        aside[2 * BATCH..2 * BATCH + rest]
-            .write_copy_of_slice(std::slice::from_raw_parts(base.add(left), rest));
-        ends.store_all(aside[..2 * BATCH + rest].assume_init_ref(), pivot);
+        aside.add(2 * BATCH).copy_from_nonoverlapping(base.add(left), rest);
+        ends.store_all(std::slice::from_raw_parts(aside, 2 * BATCH + rest), pivot);
     }
     ends.left
 }
@@ -256,11 +256,14 @@ fn partition(keys: &mut [u32], pivot: u32) -> usize {
 fn partition_short(keys: &mut [u32], pivot: u32) -> usize {
     let n = keys.len();
     let mut aside = [const { MaybeUninit::<u32>::uninit() }; LONG];
-    let aside = aside[..n].write_copy_of_slice(keys);
+    let aside = aside.as_mut_ptr().cast::<u32>();
     let mut ends =
         Ends { keys: keys.as_mut_ptr(), left: 0, right: n, pivot: _mm256_set1_epi32(pivot as i32) };
-    // SAFETY: there is room for exactly these keys.
-    unsafe { ends.store_all(aside, pivot) };
+    // SAFETY: fewer than `LONG` keys, which are put aside; there is room for exactly these.
+    unsafe {
+        aside.copy_from_nonoverlapping(ends.keys, n);
+        ends.store_all(std::slice::from_raw_parts(aside, n), pivot);
+    }
     ends.left
 }
 
