@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::pipeline::Key;
 use super::record::{Bind, folded};
-use super::reduce::{Combine, Source, push_axes, source_window, take_axes};
+use super::reduce::{Combine, Source, VECTOR, push_axes, row_group, source_window, take_axes};
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Class, GROUP, ROW, Text};
 use crate::array::Dtype;
@@ -19,11 +19,21 @@ pub(super) fn arg_reduce(context: &Context, op: ArgReduceOp, x: &In, axis: usize
     let outputs = out.elements();
     let rows = length >= 64 && outputs < 4096 || length > 4096;
     let shared = shares(std::slice::from_ref(x), out.buffer);
-    let flags = u32::from(op == ArgReduceOp::Argmax) | u32::from(rows) << 1 | u32::from(shared) << 2;
+    let gpu = context.gpu;
+    let vectors = rows && source.has_vectors(gpu);
+    // Loops of software end after 65,535 rounds.
+    let small = length / row_group(gpu) as usize <= 65_535;
+    let group = if small { row_group(gpu) } else { GROUP };
+    let way = Way { rows: rows.then_some(group), vectors };
+    let flags = u32::from(op == ArgReduceOp::Argmax)
+        | u32::from(rows) << 1
+        | u32::from(shared) << 2
+        | u32::from(vectors) << 3
+        | group << 16;
     let words = [x.dtype as u32, flags, source.kept.len() as u32];
     let pipeline = context
         .pipeline(Key { family: "arg_reduce", words: SmallVec::from_slice(&words) }, || {
-            (format!("{op:?}").to_lowercase(), text(op, &source, rows, shared))
+            (format!("{op:?}").to_lowercase(), text(op, &source, way, shared))
         })?;
     let window = source_window(context, &source)?;
     let mut params: SmallVec<[u32; 24]> = SmallVec::from_slice(&[
@@ -38,10 +48,23 @@ pub(super) fn arg_reduce(context: &Context, op: ArgReduceOp, x: &In, axis: usize
     context.launch(&pipeline, &binds, &params, folded(groups))
 }
 
-fn text(op: ArgReduceOp, source: &Source, rows: bool, shared: bool) -> Text {
+/// How an axis is gone through.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The size of the workgroups that each look at one run, if they do.
+    rows: Option<u32>,
+    /// Whether they read whole vectors.
+    vectors: bool,
+}
+
+fn text(op: ArgReduceOp, source: &Source, way: Way, shared: bool) -> Text {
     let mut text = Text::new(shared);
     text.output(Dtype::Uint32);
-    text.input(source.dtype);
+    if way.vectors {
+        text.input_of("vec4<u64>");
+    } else {
+        text.input(source.dtype);
+    }
     // Outputs, length, offset, stride.
     text.take(4);
     let kept = source.kept.len();
@@ -67,28 +90,35 @@ fn text(op: ArgReduceOp, source: &Source, rows: bool, shared: bool) -> Text {
     let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
     positions(&mut body, "c", "o", kept, sizes);
     let _ = writeln!(body, "    return {};\n}}", position_sum("p.p2", "c", kept, strides));
-    let _ = writeln!(
-        body,
-        "fn at_(base: u32, j: u32) -> {ty} {{ let v = ld0(base + j * p.p3); return {lifted}; }}"
-    );
-    if rows {
+    if way.vectors {
+        let value = wgsl::decoded(source.dtype, "bits");
+        let _ = writeln!(
+            body,
+            "fn lift_(bits: u32) -> {ty} {{ let v = {value}; return {lifted}; }}
+fn at_(base: u32, j: u32) -> {ty} {{
+    let i = base + j;
+    return lift_(u32(in0[i / {VECTOR}u][(i / 2u) % 4u] >> (32u * (i % 2u))));
+}}"
+        );
+    } else {
+        let _ = writeln!(
+            body,
+            "fn at_(base: u32, j: u32) -> {ty} {{ let v = ld0(base + j * p.p3); return {lifted}; }}"
+        );
+    }
+    if let Some(group) = way.rows {
+        let walk = if way.vectors { walk_vectors(group) } else { walk(group) };
         let _ = write!(
             body,
             "fn same_(a: {ty}, b: {ty}) -> bool {{ return {same}; }}
-var<workgroup> values: array<{ty}, {GROUP}>;
-var<workgroup> places: array<u32, {GROUP}>;
-@compute @workgroup_size({GROUP})
+var<workgroup> values: array<{ty}, {group}>;
+var<workgroup> places: array<u32, {group}>;
+@compute @workgroup_size({group})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let o = wg.y * {ROW}u + wg.x;
     if (o >= p.p0) {{ return; }}
     let base = base_(o);
-    var place = min(li, p.p1 - 1u);
-    var best = at_(base, place);
-    for (var j = li + {GROUP}u; j < p.p1; j = j + {GROUP}u) {{
-        let v = at_(base, j);
-        if (beats_(v, best)) {{ best = v; place = j; }}
-    }}
-    values[li] = best;
+{walk}    values[li] = best;
     places[li] = place;
     workgroupBarrier();
     for (var half = {half}u; half > 0u; half = half >> 1u) {{
@@ -104,7 +134,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     }}
     if (li == 0u) {{ out[o] = places[0]; }}
 }}\n",
-            half = GROUP / 2
+            half = group / 2
         );
     } else {
         let _ = write!(
@@ -125,5 +155,39 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
         );
     }
     text.body = body;
+    text
+}
+
+/// Each invocation looks at one element of so many.
+fn walk(group: u32) -> String {
+    format!(
+        "    var place = min(li, p.p1 - 1u);
+    var best = at_(base, place);
+    for (var j = li + {group}u; j < p.p1; j = j + {group}u) {{
+        let v = at_(base, j);
+        if (beats_(v, best)) {{ best = v; place = j; }}
+    }}
+"
+    )
+}
+
+/// Each invocation looks at one vector of so many.
+fn walk_vectors(group: u32) -> String {
+    let mut text = format!(
+        "    var place = min(li * {VECTOR}u, p.p1 - 1u);
+    var best = at_(base, place);
+    for (var j = li; j < p.p1 / {VECTOR}u; j = j + {group}u) {{
+        let pairs = in0[base / {VECTOR}u + j];
+"
+    );
+    for i in 0..VECTOR {
+        let (pair, shift) = (i / 2, i % 2 * 32);
+        let _ = writeln!(
+            text,
+            "        {{ let v = lift_(u32(pairs[{pair}] >> {shift}u)); let wins = beats_(v, best);
+        best = select(best, v, wins); place = select(place, j * {VECTOR}u + {i}u, wins); }}"
+        );
+    }
+    text.push_str("    }\n");
     text
 }

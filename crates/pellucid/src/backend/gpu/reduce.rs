@@ -24,13 +24,13 @@ const RUN: usize = 512;
 const BUSY: usize = 16_384;
 
 /// Elements that a processor in software reads at once.
-const VECTOR: usize = 8;
+pub(super) const VECTOR: usize = 8;
 /// Workgroups that keep a processor in software busy.
 const BUSY_SOFTWARE: usize = 64;
 
 /// Invocations of a workgroup that reduces a run. A processor in software runs eight at once, and pays for each time
 /// that more of them wait for one another.
-fn row_group(gpu: &Gpu) -> u32 {
+pub(super) fn row_group(gpu: &Gpu) -> u32 {
     if gpu.is_software() { 8 } else { GROUP }
 }
 
@@ -191,7 +191,7 @@ impl<'a> Source<'a> {
     }
 
     /// Whether a processor in software can read whole vectors (see `pairs`): then runs are such vectors.
-    fn has_vectors(&self, gpu: &Gpu) -> bool {
+    pub fn has_vectors(&self, gpu: &Gpu) -> bool {
         gpu.is_software()
             && gpu.has(wgpu::Features::SHADER_INT64)
             && self.dtype.size() == 4
