@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Array, Dtype, Element, Inputs, Node, Shape, State, Value};
+use super::{Array, Dtype, Element, Inputs, NodeRef, Shape, State, Value};
 use crate::call_site::CallSite;
 use crate::error::{Error, Result};
 use crate::eval::Failure;
@@ -87,7 +87,7 @@ impl Array {
     pub(crate) fn failed(error: Error, shape: Shape, dtype: Dtype) -> Array {
         let (site, stream, failure) = (CallSite::here(), any_stream(), Arc::new(Failure::new(error)));
         stream.record_failure(&failure);
-        Array(Arc::new(Node::new(shape, dtype, stream, site, State::Failed(failure))))
+        Array(NodeRef::new(shape, dtype, stream, site, State::Failed(failure)))
     }
 
     /// An array whose row-major bytes `fill` writes piece by piece, in order. Pieces hold whole elements.
@@ -112,7 +112,7 @@ impl Array {
             unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), buffer.ptr().add(done), count) };
             done += count;
         }
-        Ok(Array(Arc::new(Node::new(shape, dtype, stream, site, State::Ready(Value::whole(buffer))))))
+        Ok(Array(NodeRef::new(shape, dtype, stream, site, State::Ready(Value::whole(buffer)))))
     }
 }
 

@@ -11,16 +11,15 @@ mod operators;
 mod print;
 mod rows;
 mod shape;
+mod spare;
 mod value;
 mod work;
-
-use std::sync::Arc;
 
 pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;
 pub use host_memory::HostMemory;
 pub(crate) use host_view::HostView;
-pub(crate) use node::{Node, State};
+pub(crate) use node::{Node, NodeRef, State};
 pub use print::{PrintOptions, print_options, set_print_options};
 pub use rows::Rows;
 pub(crate) use shape::resolve_axis;
@@ -49,7 +48,7 @@ use crate::stream::{Stream, current_stream};
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Array(pub(crate) Arc<Node>);
+pub struct Array(pub(crate) NodeRef);
 
 impl Array {
     /// A lazy array: `op` applied to `inputs`, on this thread's current stream.
@@ -65,7 +64,7 @@ impl Array {
             None => op.infer(&inputs.iter().map(Array::spec).collect::<Vec<_>>())?,
         };
         let work = WorkBox::new(op, || inputs);
-        Ok(Array(Node::lazy(spec.shape, spec.dtype, stream, site, work)))
+        Ok(Array(NodeRef::lazy(spec.shape, spec.dtype, stream, site, work)))
     }
 
     /// As [`from_op`](Array::from_op), for two inputs, which are mostly alike.
@@ -76,7 +75,7 @@ impl Array {
         };
         let (site, stream, shape) = (CallSite::here(), current_stream()?, a.0.shape.clone());
         let work = WorkBox::new(op, || Inputs::from_buf([a, b]));
-        Ok(Array(Node::lazy(shape, dtype, stream, site, work)))
+        Ok(Array(NodeRef::lazy(shape, dtype, stream, site, work)))
     }
 
     fn spec(&self) -> (&Shape, Dtype) {
@@ -149,7 +148,7 @@ impl Array {
         // SAFETY: a new buffer of at least this size that nobody else has.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.ptr(), bytes.len()) };
         let state = State::Ready(Value::whole(buffer));
-        Ok(Array(Arc::new(Node::new(shape, dtype, stream, site, state))))
+        Ok(Array(NodeRef::new(shape, dtype, stream, site, state)))
     }
 
     /// Sizes of the axes.

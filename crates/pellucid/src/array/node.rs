@@ -1,12 +1,14 @@
 //! A node of the graph: an array's shape and type, and what is known of its elements.
 
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use super::spare::{self, Spare};
 use super::value::Value;
 use super::work::WorkBox;
 use super::{Array, Dtype, Shape};
@@ -83,18 +85,6 @@ impl Node {
         let region = region::current();
         Node { id, shape, dtype, stream, site, label: OnceLock::new(), region, state: Mutex::new(state) }
     }
-
-    /// A node that is still to be computed, made where it stays: moving one costs as much as all the rest of it.
-    #[inline]
-    pub fn lazy(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, work: WorkBox) -> Arc<Node> {
-        let node = Arc::<Node>::new_uninit();
-        // SAFETY: the only handle of this memory, which is written as a whole.
-        unsafe {
-            let place = Arc::as_ptr(&node).cast::<Node>().cast_mut();
-            place.write(Node::new(shape, dtype, stream, site, State::Lazy(work)));
-            node.assume_init()
-        }
-    }
 }
 
 impl Drop for Node {
@@ -102,12 +92,146 @@ impl Drop for Node {
     fn drop(&mut self) {
         let State::Lazy(work) = self.state.get_mut() else { return };
         let mut orphans: SmallVec<[Array; 4]> = work.inputs.drain(..).collect();
-        while let Some(array) = orphans.pop() {
-            if let Some(mut node) = Arc::into_inner(array.0)
+        while let Some(mut array) = orphans.pop() {
+            if let Some(node) = array.0.only()
                 && let State::Lazy(work) = node.state.get_mut()
             {
                 orphans.extend(work.inputs.drain(..));
             }
         }
+    }
+}
+
+thread_local! {
+    static SPARE: Spare<Arc<MaybeUninit<Node>>> = const { Spare::new() };
+}
+
+/// A handle of a node: an `Arc` whose memory goes to a thread's spare places when the last handle is gone.
+#[derive(Debug)]
+pub(crate) struct NodeRef(ManuallyDrop<Arc<Node>>);
+
+impl NodeRef {
+    pub fn new(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, state: State) -> NodeRef {
+        NodeRef::write(|| Node::new(shape, dtype, stream, site, state))
+    }
+
+    /// A node that is still to be computed.
+    #[inline]
+    pub fn lazy(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, work: WorkBox) -> NodeRef {
+        NodeRef::write(|| Node::new(shape, dtype, stream, site, State::Lazy(work)))
+    }
+
+    /// Makes a node where it stays: moving one costs as much as all the rest of it.
+    #[inline]
+    fn write(node: impl FnOnce() -> Node) -> NodeRef {
+        let empty = spare::take(&SPARE).unwrap_or_else(Arc::new_uninit);
+        // SAFETY: the only handle of this memory, which is written as a whole.
+        let node = unsafe {
+            Arc::as_ptr(&empty).cast::<Node>().cast_mut().write(node());
+            empty.assume_init()
+        };
+        NodeRef(ManuallyDrop::new(node))
+    }
+
+    /// How many handles there are.
+    #[inline]
+    pub fn holders(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
+    /// The node, if this is its only handle: then nobody else can look at it, and there is nothing to lock.
+    #[inline]
+    pub fn only(&mut self) -> Option<&mut Node> {
+        if self.holders() > 1 {
+            return None;
+        }
+        // See all that was done by those who let go of their handles.
+        fence(Ordering::Acquire);
+        // SAFETY: there are no weak handles, and the only strong one is borrowed for as long as the reference lives.
+        Some(unsafe { &mut *Arc::as_ptr(&self.0).cast_mut() })
+    }
+}
+
+impl Clone for NodeRef {
+    #[inline]
+    fn clone(&self) -> NodeRef {
+        NodeRef(self.0.clone())
+    }
+}
+
+impl Deref for NodeRef {
+    type Target = Node;
+
+    #[inline]
+    fn deref(&self) -> &Node {
+        &self.0
+    }
+}
+
+impl Drop for NodeRef {
+    #[inline]
+    fn drop(&mut self) {
+        match self.only() {
+            Some(node) => {
+                let node: *mut Node = node;
+                // SAFETY: the only handle, which is not used again; its memory is empty after the node is dropped.
+                let empty = unsafe {
+                    node.drop_in_place();
+                    let place = Arc::into_raw(ManuallyDrop::take(&mut self.0));
+                    Arc::from_raw(place.cast::<MaybeUninit<Node>>())
+                };
+                spare::keep(&SPARE, empty);
+            }
+            // SAFETY: dropped once, here.
+            None => unsafe { ManuallyDrop::drop(&mut self.0) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops;
+
+    #[test]
+    fn the_memory_of_a_node_is_used_again_and_what_it_held_is_freed_once() -> crate::Result<()> {
+        let a = ops::ones([2], Dtype::Float32)?;
+        let before = a.0.holders();
+        let first = ops::sin(&a)?;
+        let (place, id): (*const Node, _) = (&*first.0, first.id());
+        let second = first.clone();
+        assert_eq!((a.0.holders(), first.0.holders()), (before + 1, 2));
+        drop(first);
+        assert_eq!((a.0.holders(), second.0.holders()), (before + 1, 1));
+        drop(second);
+        assert_eq!(a.0.holders(), before);
+        let third = ops::cos(&a)?;
+        assert_eq!(&*third.0 as *const Node, place);
+        assert_ne!(third.id(), id);
+        Ok(())
+    }
+
+    #[test]
+    fn only_the_last_handle_gives_the_node() -> crate::Result<()> {
+        let mut a = ops::ones([2], Dtype::Float32)?;
+        let b = a.clone();
+        assert!(a.0.only().is_none());
+        drop(b);
+        assert!(a.0.only().is_some());
+        Ok(())
+    }
+
+    #[test]
+    fn handles_that_many_threads_let_go_of_free_the_node_once() -> crate::Result<()> {
+        let leaf = ops::ones([2], Dtype::Float32)?;
+        let before = leaf.0.holders();
+        for _ in 0..200 {
+            let shared = ops::sin(&leaf)?;
+            let handles: Vec<Array> = (0..4).map(|_| shared.clone()).collect();
+            drop(shared);
+            std::thread::scope(|scope| handles.into_iter().for_each(|h| drop(scope.spawn(move || drop(h)))));
+            assert_eq!(leaf.0.holders(), before);
+        }
+        Ok(())
     }
 }

@@ -1,15 +1,12 @@
 //! An operation that has not been scheduled, and the box it lies in.
-//!
-//! A graph is built and run over and over, so that boxes are needed and given back all the time, a thousand in a row.
-//! Each thread keeps some instead of returning them: that is a tenth of what a small operation costs.
 
-use std::cell::RefCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::{Deref, DerefMut};
 
 use smallvec::SmallVec;
 
 use super::Array;
+use super::spare::{self, Spare};
 use crate::op::Op;
 
 /// The arrays an operation takes.
@@ -22,12 +19,8 @@ pub(crate) struct Work {
     pub inputs: Inputs,
 }
 
-/// Empty boxes that a thread keeps.
-const KEPT: usize = 1024;
-
 thread_local! {
-    #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept")]
-    static SPARE: RefCell<Vec<Box<MaybeUninit<Work>>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: Spare<Box<MaybeUninit<Work>>> = const { Spare::new() };
 }
 
 /// A `Box` that goes back to a thread's spare ones.
@@ -38,10 +31,8 @@ impl WorkBox {
     /// The inputs are made where they stay: moving what was just written costs more than making it.
     #[inline]
     pub fn new(op: Op, inputs: impl FnOnce() -> Inputs) -> WorkBox {
-        // A thread that is ending has none left.
-        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
-        let spare = spare.unwrap_or_else(Box::new_uninit);
-        WorkBox(ManuallyDrop::new(Box::write(spare, Work { op, inputs: inputs() })))
+        let empty = spare::take(&SPARE).unwrap_or_else(Box::new_uninit);
+        WorkBox(ManuallyDrop::new(Box::write(empty, Work { op, inputs: inputs() })))
     }
 }
 
@@ -53,12 +44,7 @@ impl Drop for WorkBox {
             place.drop_in_place();
             Box::from_raw(place.cast::<MaybeUninit<Work>>())
         };
-        let _ = SPARE.try_with(|spare| {
-            let mut spare = spare.borrow_mut();
-            if spare.len() < KEPT {
-                spare.push(empty);
-            }
-        });
+        spare::keep(&SPARE, empty);
     }
 }
 
@@ -87,7 +73,7 @@ mod tests {
     #[test]
     fn a_box_drops_its_work_once_and_is_used_again() -> crate::Result<()> {
         let a = crate::ops::ones([2], Dtype::Float32)?;
-        let references = || std::sync::Arc::strong_count(&a.0);
+        let references = || a.0.holders();
         let before = references();
         let make = || WorkBox::new(Op::Unary(UnaryOp::Sin), || Inputs::from_elem(a.clone(), 2));
         let first = make();

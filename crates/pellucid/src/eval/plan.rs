@@ -1,7 +1,7 @@
 //! The plan: which operations to run, fused how, in which order, on which streams, waiting for what.
 
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -35,8 +35,8 @@ pub(super) struct Entry {
 impl Entry {
     /// True if only the plan knows this array.
     pub fn is_private(&self) -> bool {
-        let references = |member: &Member| Arc::strong_count(&member.array.0);
-        !self.requested && self.member.as_ref().is_some_and(|m| references(m) == self.uses as usize + 1)
+        let holders = self.member.as_ref().map(|m| m.array.0.holders());
+        !self.requested && holders == Some(self.uses as usize + 1)
     }
 
     pub fn work(&self) -> Option<&Work> {
@@ -154,16 +154,9 @@ fn enter(entries: &mut Vec<Entry>, array: &Array) -> u32 {
     add_entry(entries, array, taken)
 }
 
-/// As [`enter`], for an input of an operation that the plan has taken. If that is the only handle of the array, nobody
-/// else can look at it, and there is nothing to lock.
+/// As [`enter`], for an input of an operation that the plan has taken, which is mostly the only handle of the array.
 fn enter_owned(entries: &mut Vec<Entry>, array: &mut Array) -> u32 {
-    if Arc::strong_count(&array.0) > 1 {
-        return enter(entries, array);
-    }
-    // See all that was done by those who let go of their handles.
-    fence(Ordering::Acquire);
-    // SAFETY: there are no weak handles, and the only strong one is borrowed here for as long as the reference lives.
-    let node = unsafe { &mut *Arc::as_ptr(&array.0).cast_mut() };
+    let Some(node) = array.0.only() else { return enter(entries, array) };
     let taken = take(node.state.get_mut(), entries.len());
     add_entry(entries, array, taken)
 }

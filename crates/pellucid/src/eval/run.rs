@@ -245,7 +245,7 @@ pub(super) fn reusable(step: &Step, values: &Values, out: &Array, held: usize) -
             && values[i].is_whole()
             && !values[i].has_mirror()
             && buffer.bytes() <= out.nbytes().saturating_add(MOST_SLACK)
-            && Arc::strong_count(&array.0) == input.references as usize
+            && array.0.holders() == input.references as usize
             // The array's own handle and the one in `values`.
             && buffer.holders() == 2 + held
     });

@@ -2,11 +2,10 @@
 
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::file::{self, CHUNK, Source};
 use super::npy_header::{self, Header, MAGIC};
-use crate::array::{Array, HostView, Node, Shape, State};
+use crate::array::{Array, HostView, NodeRef, Shape, State};
 use crate::error::Result;
 use crate::op::Op;
 
@@ -107,5 +106,5 @@ fn elements(source: Source, reader: &mut impl Read, header: Header) -> Result<Ar
     let value = array.evaluated()?.view_as(&op, &reversed, dtype, &shape);
     let Some(value) = value else { return Array::from_op(op, smallvec::smallvec![array]) };
     let (stream, site) = (array.stream(), array.call_site());
-    Ok(Array(Arc::new(Node::new(shape, dtype, stream, site, State::Ready(value)))))
+    Ok(Array(NodeRef::new(shape, dtype, stream, site, State::Ready(value))))
 }
