@@ -82,6 +82,15 @@ impl Func {
         }
     }
 
+    /// Operations per element.
+    pub fn flops(self) -> u64 {
+        match self {
+            Func::Unary(op) => op.flops(),
+            Func::Binary(op) => op.flops(),
+            Func::Select | Func::Cast => 1,
+        }
+    }
+
     /// The name shown in kernel labels.
     pub fn name(self) -> &'static str {
         match self {

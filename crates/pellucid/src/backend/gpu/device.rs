@@ -10,6 +10,7 @@ use super::clock::Clock;
 use super::pipeline::Pipelines;
 use super::submit::Submissions;
 use super::transfer;
+use super::wgsl::WINDOW;
 use crate::device::{Device, DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory;
@@ -25,6 +26,8 @@ pub(crate) struct Gpu {
     pub submissions: Submissions,
     pub clock: Clock,
     pub info: DeviceInfo,
+    /// See [`lanes`](super::lanes::lanes).
+    pub lanes: OnceLock<u32>,
     faults: Arc<Faults>,
 }
 
@@ -173,7 +176,8 @@ fn open(id: Device, adapter: &wgpu::Adapter) -> Result<Gpu> {
     let info = describe(adapter, features);
     let (submissions, clock) = (Submissions::new(&device), Clock::new(&queue, features));
     let pipelines = Pipelines::new();
-    let gpu = Gpu { id, device, queue, limits, features, pipelines, submissions, clock, info, faults };
+    let lanes = OnceLock::new();
+    let gpu = Gpu { id, device, queue, limits, features, pipelines, submissions, clock, info, lanes, faults };
     transfer::register(&gpu);
     Ok(gpu)
 }
@@ -251,6 +255,11 @@ impl Gpu {
             std::env::var_os("PELLUCID_HARDWARE_KERNELS").is_some_and(|v| !v.is_empty() && v != "0")
         });
         self.info.device_type == "software" && !*AS_HARDWARE
+    }
+
+    /// Whether kernels read large arrays through windows of uniform memory.
+    pub fn has_windows(&self) -> bool {
+        self.is_software() && self.limits.max_uniform_buffer_binding_size >= WINDOW as u64
     }
 
     pub fn has(&self, feature: wgpu::Features) -> bool {

@@ -16,6 +16,7 @@ use super::record::folded;
 use super::step::MOST_AXES;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, shares, window};
 use super::wgsl::{self, GROUP, Text};
+use super::windows::Windows;
 use crate::array::{Dtype, Shape};
 use crate::backend::cpu::{element_bits, is_row_major};
 use crate::error::{Error, Result};
@@ -141,15 +142,6 @@ pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out
 }
 
 fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In], out: &Out) -> Result<()> {
-    let shared = shares(inputs, out.buffer);
-    let pairs = Pairs::of(context.gpu, layout, inputs, out);
-    let pipeline = context.pipeline(key(program, layout, out.dtype, shared, pairs), || {
-        let text = match pairs {
-            Some(pairs) => pairs.text(program, layout, out.dtype, shared),
-            None => text(program, layout, out.dtype, shared),
-        };
-        (name(program), text)
-    })?;
     let constants: SmallVec<[u32; 8]> = program
         .consts
         .iter()
@@ -158,8 +150,29 @@ fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In]
             [bits as u32, (bits >> 32) as u32].into_iter().take(words_of(dtype))
         })
         .collect();
+    let done = match Windows::of(context, program, layout, inputs, out) {
+        Some(windows) => windows.run(context, program, layout, inputs, out, &constants)?,
+        None => 0,
+    };
+    if done == out.elements() {
+        return Ok(());
+    }
+    let shared = shares(inputs, out.buffer);
+    let pairs = Pairs::of(context.gpu, layout, inputs, out);
+    let mut key = key(program, layout, out.dtype, shared);
+    if let Some(pairs) = pairs {
+        key.words.push(pairs.key());
+        key.family = "pairs";
+    }
+    let pipeline = context.pipeline(key, || {
+        let text = match pairs {
+            Some(pairs) => pairs.text(program, layout, out.dtype, shared),
+            None => text(program, layout, out.dtype, shared),
+        };
+        (name(program), text)
+    })?;
     let together = pairs.map_or_else(|| wgsl::per_word(out.dtype), Pairs::elements);
-    launch(context, &pipeline, layout, inputs, out, &constants, together)
+    launch(context, &pipeline, layout, inputs, out, &constants, Share { together, done })
 }
 
 /// Runs a formula of `x0`, `x1`, … (the inputs' elements) over all elements of `out`; `name` stands for the formula.
@@ -193,10 +206,19 @@ fn formula_near(
         finish(&mut text, out.dtype, &body);
         (name.to_owned(), text)
     })?;
-    launch(context, &pipeline, layout, inputs, out, &[], wgsl::per_word(out.dtype))
+    let together = wgsl::per_word(out.dtype);
+    launch(context, &pipeline, layout, inputs, out, &[], Share { together, done: 0 })
 }
 
-/// Launches a kernel, of which an invocation makes `together` elements, over windows of the arrays.
+/// What a kernel does of the output.
+struct Share {
+    /// Elements that an invocation makes.
+    together: u32,
+    /// Elements that are made already.
+    done: usize,
+}
+
+/// Launches a kernel over parts of the arrays that bindings reach.
 fn launch(
     context: &Context,
     pipeline: &Pipeline,
@@ -204,13 +226,13 @@ fn launch(
     inputs: &[In],
     out: &Out,
     constants: &[u32],
-    together: u32,
+    share: Share,
 ) -> Result<()> {
     let widest = inputs.iter().map(|x| x.dtype.size()).chain([out.dtype.size()]).max().unwrap_or(8);
     let (all, most) = (out.elements(), context.gpu.largest_binding() as usize / 2 / widest / 1024 * 1024);
     let fits = all * widest + 256 <= context.gpu.largest_binding() as usize;
     let step = if fits { all } else { most.max(1024) };
-    let mut first = 0;
+    let mut first = share.done;
     while first < all {
         let count = step.min(all - first);
         let mut params: SmallVec<[u32; 32]> = SmallVec::from_slice(&[count as u32, first as u32]);
@@ -235,14 +257,14 @@ fn launch(
             }
         }
         params.extend_from_slice(constants);
-        let words = count.div_ceil(together as usize);
+        let words = count.div_ceil(share.together as usize);
         context.launch(pipeline, &binds, &params, folded((words as u64).div_ceil(u64::from(GROUP))))?;
         first += count;
     }
     Ok(())
 }
 
-fn too_large() -> Error {
+pub(super) fn too_large() -> Error {
     Error::internal("gpu", "an array outside the limits of bindings was not sent to the CPU")
 }
 
@@ -251,7 +273,7 @@ fn words_of(dtype: Dtype) -> usize {
     if dtype.size() == 8 { 2 } else { 1 }
 }
 
-fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool, pairs: Option<Pairs>) -> Key {
+pub(super) fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Key {
     let mut words: SmallVec<[u32; 24]> = SmallVec::new();
     let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
     words.push(u32::from(shared) | (out as u32) << 1 | rank << 8 | (program.instrs.len() as u32) << 16);
@@ -275,14 +297,10 @@ fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool, pairs: Opti
             Arg::Const(i) => 2 << 16 | u32::from(i),
         }));
     }
-    if let Some(pairs) = pairs {
-        words.push(pairs.key());
-        return Key { family: "pairs", words };
-    }
     Key { family: "elementwise", words }
 }
 
-fn name(program: &Program) -> String {
+pub(super) fn name(program: &Program) -> String {
     let names: Vec<&str> = program.instrs.iter().take(4).map(|i| i.func.name()).collect();
     let more = program.instrs.len().saturating_sub(names.len());
     if more > 0 { format!("{}_and_{more}_more", names.join("_")) } else { names.join("_") }

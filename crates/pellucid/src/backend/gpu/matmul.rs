@@ -8,7 +8,7 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::device::Gpu;
-use super::matmul_rows;
+use super::{matmul_rows, matmul_windows};
 use super::pipeline::Key;
 use super::record::Bind;
 use super::reduce::convert;
@@ -64,6 +64,9 @@ fn deepest(gpu: &Gpu, out: Dtype) -> usize {
 
 /// Multiplies, in several launches that each add to the result of the one before where one does not go far enough.
 fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
+    if matmul_windows::takes(context, product, out) {
+        return matmul_windows::run(context, product, out);
+    }
     let (a, b) = (&product.a, &product.b);
     let (a_axis, b_axis) = (a.shape.len() - 1, b.shape.len() - 2);
     let (k, most) = (a.shape[a_axis], deepest(context.gpu, out.dtype));
@@ -147,7 +150,7 @@ fn multiply_once(context: &Context, product: &Product, out: &Out) -> Result<()> 
 }
 
 /// Strides over the batch axes of the output and the last two axes of the input.
-fn strides(x: &In, out: &Out, broadcast: bool) -> Strides {
+pub(super) fn strides(x: &In, out: &Out, broadcast: bool) -> Strides {
     if broadcast {
         return broadcast_strides(x.shape, x.strides, out.shape);
     }

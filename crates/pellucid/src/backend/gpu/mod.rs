@@ -15,8 +15,10 @@ mod elementwise;
 mod fallback;
 mod fill;
 mod index;
+mod lanes;
 mod matmul;
 mod matmul_rows;
+mod matmul_windows;
 mod pairs;
 mod pieces;
 mod pipeline;
@@ -33,6 +35,7 @@ mod tensor;
 mod transfer;
 mod validate;
 mod wgsl;
+mod windows;
 
 pub(crate) use check::{Check, Checks, gathered};
 pub(crate) use device::{Gpu, all_sources, count, debugging, gpu, has_hardware, info, metal_index};

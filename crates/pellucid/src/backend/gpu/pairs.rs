@@ -63,10 +63,9 @@ impl Pairs {
         let mut text = Text::new(shared);
         text.output_of(&ty);
         text.take(2);
-        let (mut loads, mut names) = (String::new(), Vec::new());
+        let mut loads = String::new();
         let mut arguments = vec![Vec::new(); elements as usize];
         for (n, (&lie, &dtype)) in layout.lies.iter().zip(&program.inputs).enumerate() {
-            names.push(format!("x{n}: {}", wgsl::scalar(dtype)));
             let name = format!("q{n}");
             if lie == Lie::Flat {
                 text.input_of(&ty);
@@ -84,14 +83,7 @@ impl Pairs {
                 arguments.iter_mut().for_each(|arguments| arguments.push(name.clone()));
             }
         }
-        let body = instructions(program, &mut text);
-        let value = |arguments: &[String]| bits(out, &format!("value({})", arguments.join(", ")));
-        let pairs: Vec<String> = arguments
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .map(|[low, high]| format!("u64({}) | (u64({}) << 32u)", value(low), value(high)))
-            .collect();
+        let function = function(program, out, &mut text);
         let end = if self.whole {
             String::new()
         } else {
@@ -99,19 +91,36 @@ impl Pairs {
         };
         let _ = write!(
             text.body,
-            "fn value({names}) -> {scalar} {{\n{body}}}
-@compute @workgroup_size({GROUP})
+            "{function}@compute @workgroup_size({GROUP})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let w = (wg.y * {ROW}u + wg.x) * {GROUP}u + li;
 {end}{loads}    out[w] = {ty}({pairs});
 }}
 ",
-            names = names.join(", "),
-            scalar = wgsl::scalar(out),
-            pairs = pairs.join(", ")
+            pairs = packed(out, &arguments)
         );
         text
     }
+}
+
+/// A program as a function `value` of its inputs' elements.
+pub(super) fn function(program: &Program, out: Dtype, text: &mut Text) -> String {
+    let name = |(n, &dtype): (usize, &Dtype)| format!("x{n}: {}", wgsl::scalar(dtype));
+    let names: Vec<String> = program.inputs.iter().enumerate().map(name).collect();
+    let body = instructions(program, text);
+    format!("fn value({}) -> {} {{\n{body}}}\n", names.join(", "), wgsl::scalar(out))
+}
+
+/// The values of an even number of elements, given the function's arguments for each, as a list of pairs.
+pub(super) fn packed(out: Dtype, arguments: &[Vec<String>]) -> String {
+    let value = |arguments: &[String]| bits(out, &format!("value({})", arguments.join(", ")));
+    let pairs: Vec<String> = arguments
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .map(|[low, high]| format!("u64({}) | (u64({}) << 32u)", value(low), value(high)))
+        .collect();
+    pairs.join(", ")
 }
 
 /// The bits of a 32-bit value.

@@ -51,6 +51,8 @@ struct Bindings {
     outputs: u32,
     inputs: u32,
     shared: bool,
+    /// Inputs that are windows of uniform memory, a bit each.
+    windows: u32,
     flags: bool,
     /// Parameters come from a buffer, bound last.
     params: bool,
@@ -95,7 +97,7 @@ impl Pipelines {
             return Ok(known.clone());
         }
         let Source { label, text, msl, outputs, inputs, shared } = write();
-        let layout = self.layout(gpu, Bindings { outputs, inputs, shared, flags: false, params: false });
+        let layout = self.layout(gpu, Bindings { outputs, inputs, shared, windows: 0, flags: false, params: false });
         let pipeline = gpu
             .guarded(|| match &msl {
                 Some((msl, workgroup)) if gpu.has(wgpu::Features::PASSTHROUGH_SHADERS) => {
@@ -127,11 +129,13 @@ impl Pipelines {
     }
 
     fn compile(&self, gpu: &Gpu, label: String, text: Text) -> Result<Pipeline> {
-        let (buffers, params, shared, flags) = (text.inputs + 1, text.params + 1, text.shared, text.flags);
+        let (buffers, params, flags) = (text.inputs + 1, text.params + 1, text.flags);
+        let (shared, windows) = (text.shared, text.windows);
         let most = if gpu.has(wgpu::Features::IMMEDIATES) { gpu.limits.max_immediate_size } else { 0 };
         let immediates = params * 4 <= most as usize;
         let source = text.finish(immediates);
-        let bindings = Bindings { outputs: 1, inputs: buffers - 1, shared, flags, params: !immediates };
+        let bindings =
+            Bindings { outputs: 1, inputs: buffers - 1, shared, windows, flags, params: !immediates };
         let layout = self.layout(gpu, bindings);
         let failed = |error: String| {
             Error::internal("gpu", format!("kernel {label} does not compile: {error}\n{source}"))
@@ -152,14 +156,20 @@ impl Pipelines {
 
     /// The layout of outputs, inputs, flags and parameters.
     fn layout(&self, gpu: &Gpu, bindings: Bindings) -> wgpu::BindGroupLayout {
+        use wgpu::BufferBindingType::{Storage, Uniform};
         let make = || {
-            let Bindings { outputs, inputs, shared, flags, params } = bindings;
+            let Bindings { outputs, inputs, shared, windows, flags, params } = bindings;
             let buffers = outputs + inputs;
             let last = buffers + u32::from(flags);
             let entries: Vec<_> = (0..last + u32::from(params))
                 .map(|binding| {
                     let input = binding >= outputs && binding < buffers;
-                    storage_entry(binding, input && !shared || binding == last)
+                    let read_only = input && !shared || binding == last;
+                    let window = input && windows >> (binding - outputs) & 1 == 1;
+                    buffer_entry(
+                        binding,
+                        if window { Uniform } else { Storage { read_only } },
+                    )
                 })
                 .collect();
             gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
@@ -171,12 +181,12 @@ impl Pipelines {
     }
 }
 
-fn storage_entry(binding: u32, read_only: bool) -> wgpu::BindGroupLayoutEntry {
+fn buffer_entry(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLayoutEntry {
     wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
         ty: wgpu::BindingType::Buffer {
-            ty: wgpu::BufferBindingType::Storage { read_only },
+            ty,
             has_dynamic_offset: false,
             min_binding_size: None,
         },

@@ -11,25 +11,27 @@ use super::wgsl::{self, Text};
 use crate::array::Dtype;
 use crate::error::Result;
 
-const THREEFRY: &str = "
-fn rotate_(x: u32, n: u32) -> u32 { return (x << n) | (x >> (32u - n)); }
+/// How far the second word is turned in each round; the rounds of every other group of four have the other list.
+const TURNS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
+
+/// The function of a key and a counter, its twenty rounds written out.
+fn threefry() -> String {
+    let mut text = "fn rotate_(x: u32, n: u32) -> u32 { return (x << n) | (x >> (32u - n)); }
 fn threefry_(k0: u32, k1: u32, c0: u32, c1: u32) -> vec2<u32> {
-    var ks = array<u32, 3>(k0, k1, k0 ^ k1 ^ 0x1BD11BDAu);
-    var even = array<u32, 4>(13u, 15u, 26u, 6u);
-    var odd = array<u32, 4>(17u, 29u, 16u, 24u);
+    let k2 = k0 ^ k1 ^ 0x1BD11BDAu;
     var a = c0 + k0;
     var b = c1 + k1;
-    for (var g = 1u; g <= 5u; g = g + 1u) {
-        for (var r = 0u; r < 4u; r = r + 1u) {
-            a = a + b;
-            b = rotate_(b, select(even[r], odd[r], (g & 1u) == 0u)) ^ a;
+"
+    .to_owned();
+    for group in 1..=5 {
+        for turn in TURNS[(group - 1) % 2] {
+            let _ = writeln!(text, "    a = a + b;\n    b = rotate_(b, {turn}u) ^ a;");
         }
-        a = a + ks[g % 3u];
-        b = b + ks[(g + 1u) % 3u] + g;
+        let _ = writeln!(text, "    a = a + k{};\n    b = b + k{} + {group}u;", group % 3, (group + 1) % 3);
     }
-    return vec2<u32>(a, b);
+    text.push_str("    return vec2<u32>(a, b);\n}\n");
+    text
 }
-";
 
 /// Words of `width` bytes, an equal share of `out` for each key (`[..., 2]`).
 pub(super) fn random_bits(context: &Context, keys: &In, width: u8, out: &Out) -> Result<()> {
@@ -61,14 +63,16 @@ pub(super) fn random_bits(context: &Context, keys: &In, width: u8, out: &Out) ->
     let w = {word};
     let half = p.p{count} / 2u;
     let partner = p.p{count} - half;
-    var v: u32;
-    if (w < half) {{ v = threefry_(k0, k1, w, partner + w).x; }}
-    else if (w >= partner) {{ v = threefry_(k0, k1, w - partner, w).y; }}
-    else {{ v = threefry_(k0, k1, half, 0u).x; }}
+    // The first words of all pairs come first, then their second words; the middle of an odd number has no partner.
+    let second = w >= partner;
+    let c0 = select(min(w, half), w - partner, second);
+    let c1 = select(select(0u, partner + w, w < half), w, second);
+    let pair = threefry_(k0, k1, c0, c1);
+    let v = select(pair.x, pair.y, second);
     return {bits};\n"
             );
             let _ =
-                write!(text.body, "{THREEFRY}fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(out.dtype));
+                write!(text.body, "{}fn value(i: u32) -> {} {{\n{body}}}\n", threefry(), wgsl::scalar(out.dtype));
             text.map_entry(out.dtype);
             ("random_bits".to_owned(), text)
         })?;

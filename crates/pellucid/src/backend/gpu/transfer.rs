@@ -16,13 +16,14 @@ struct GpuMemory(usize);
 impl Provider for GpuMemory {
     fn allocate(&self, bytes: usize) -> Result<Memory, String> {
         let gpu = gpu(self.0).map_err(|error| error.to_string())?;
+        let mut usage =
+            wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        usage.set(wgpu::BufferUsages::UNIFORM, gpu.has_windows());
         let buffer = gpu.guarded(|| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("array"),
                 size: bytes as u64,
-                usage: wgpu::BufferUsages::STORAGE
-                    | wgpu::BufferUsages::COPY_SRC
-                    | wgpu::BufferUsages::COPY_DST,
+                usage,
                 mapped_at_creation: false,
             })
         })?;

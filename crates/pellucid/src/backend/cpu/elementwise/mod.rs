@@ -273,15 +273,5 @@ fn kernel(func: Func, compute: Dtype, result: Dtype, level: Level) -> Option<Ker
     }
 }
 
-impl Func {
-    fn flops(self) -> u64 {
-        match self {
-            Func::Unary(op) => op.flops(),
-            Func::Binary(op) => op.flops(),
-            Func::Select | Func::Cast => 1,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -60,21 +60,17 @@ fn angle_(x: f32) -> Angle_ {
     (
         "atan_",
         "fn atan_(x: f32) -> f32 {
-    if (isnan_(x)) { return x; }
-    var a = abs(x);
-    var y = 0.0;
-    if (a > 2.414213562373095) {
-        y = 1.5707963267948966;
-        a = -1.0 / a;
-    } else if (a > 0.4142135623730950) {
-        y = 0.7853981633974483;
-        a = (a - 1.0) / (a + 1.0);
-    }
-    let z = a * a;
+    let a = abs(x);
+    let large = a > 2.414213562373095;
+    let middle = a > 0.4142135623730950;
+    let top = select(select(a, a - 1.0, middle), -1.0, large);
+    let t = top / select(select(1.0, a + 1.0, middle), a, large);
+    let z = t * t;
     var p = fma(z, 8.05374449538e-2, -1.38776856032e-1);
     p = fma(z, p, 1.99777106478e-1);
     p = fma(z, p, -3.33329491539e-1);
-    return copysign_(y + fma(p * z, a, a), x);
+    let y = select(select(0.0, 0.7853981633974483, middle), 1.5707963267948966, large);
+    return select(copysign_(y + fma(p * z, t, t), x), x, isnan_(x));
 }\n",
     ),
     (
@@ -112,20 +108,18 @@ fn angle_(x: f32) -> Angle_ {
         "asin_",
         "fn asin_(x: f32) -> f32 {
     let a = abs(x);
-    if (!(a <= 1.0)) { return nan_(); }
-    if (a > 0.5) {
-        return copysign_(1.5707963267948966 - 2.0 * asin_core_(sqrt(0.5 * (1.0 - a))), x);
-    }
-    return copysign_(asin_core_(a), x);
+    let c = asin_core_(select(a, sqrt(0.5 * (1.0 - a)), a > 0.5));
+    let v = select(c, 1.5707963267948966 - 2.0 * c, a > 0.5);
+    return select(nan_(), copysign_(v, x), a <= 1.0);
 }\n",
     ),
     (
         "acos_",
         "fn acos_(x: f32) -> f32 {
-    if (!(abs(x) <= 1.0)) { return nan_(); }
-    if (x > 0.5) { return 2.0 * asin_core_(sqrt(0.5 * (1.0 - x))); }
-    if (x < -0.5) { return 3.141592653589793 - 2.0 * asin_core_(sqrt(0.5 * (1.0 + x))); }
-    return 1.5707963267948966 - copysign_(asin_core_(abs(x)), x);
+    let a = abs(x);
+    let c = asin_core_(select(a, sqrt(0.5 * (1.0 - a)), a > 0.5));
+    let large = select(3.141592653589793 - 2.0 * c, 2.0 * c, x > 0.0);
+    return select(nan_(), select(1.5707963267948966 - copysign_(c, x), large, a > 0.5), a <= 1.0);
 }\n",
     ),
     (
@@ -184,11 +178,10 @@ fn angle_(x: f32) -> Angle_ {
     (
         "logaddexp_",
         "fn logaddexp_(a: f32, b: f32) -> f32 {
-    if (isnan_(a) || isnan_(b)) { return nan_(); }
     let high = max(a, b);
     let low = min(a, b);
-    if (isinf_(high) || isinf_(low)) { return high; }
-    return high + log1p_(exp_(low - high));
+    let v = high + log1p_(exp_(low - high));
+    return select(select(v, high, isinf_(high) || isinf_(low)), nan_(), isnan_(a) || isnan_(b));
 }\n",
     ),
     (
@@ -281,17 +274,11 @@ fn angle_(x: f32) -> Angle_ {
     ),
     (
         "max_",
-        "fn max_(a: f32, b: f32) -> f32 {
-    if (isnan_(a)) { return a; }
-    return select(b, a, a > b);
-}\n",
+        "fn max_(a: f32, b: f32) -> f32 { return select(b, a, a > b || isnan_(a)); }\n",
     ),
     (
         "min_",
-        "fn min_(a: f32, b: f32) -> f32 {
-    if (isnan_(a)) { return a; }
-    return select(b, a, a < b);
-}\n",
+        "fn min_(a: f32, b: f32) -> f32 { return select(b, a, a < b || isnan_(a)); }\n",
     ),
     ("sign_", "fn sign_(x: f32) -> f32 { return select(0.0, 1.0, x > 0.0) - select(0.0, 1.0, x < 0.0); }\n"),
     (

@@ -1,5 +1,8 @@
 //! Functions that WGSL lacks, or defines too loosely: drivers may be off by thousands of ULPs in `asin` and flush or
 //! drop NaN. Each kernel gets those it calls and what they call.
+//!
+//! They choose between results instead of branching: neighbours run together, so that most branches are taken by both
+//! sides anyway, and a processor in software pays for the masks besides.
 
 use super::angles;
 use super::functions::integer_helper;
@@ -55,30 +58,29 @@ const HELPERS: &[(&str, &str)] = &[
         "f16_bits",
         "fn f16_bits(x: f32) -> u32 {
     let b = bitcast<u32>(x);
-    let s = (b >> 16u) & 0x8000u;
     let a = b & 0x7fffffffu;
-    if (a > 0x7f800000u) { return s | 0x7e00u; }
-    if (a >= 0x477ff000u) { return s | 0x7c00u; }
-    if (a < 0x38800000u) { return s | u32(round(bitcast<f32>(a) * 16777216.0)); }
-    return s | ((a + 0xc8000fffu + ((a >> 13u) & 1u)) >> 13u);
+    let normal = (a + 0xc8000fffu + ((a >> 13u) & 1u)) >> 13u;
+    let small = u32(round(min(bitcast<f32>(a), 1.0) * 16777216.0));
+    let large = select(0x7c00u, 0x7e00u, a > 0x7f800000u);
+    return ((b >> 16u) & 0x8000u) | select(select(normal, small, a < 0x38800000u), large, a >= 0x477ff000u);
 }\n",
     ),
     (
         "f16_value",
         "fn f16_value(h: u32) -> f32 {
-    let s = (h & 0x8000u) << 16u;
     let e = h & 0x7c00u;
-    if (e == 0u) { return bitcast<f32>(bitcast<u32>(f32(h & 0x3ffu) * 5.9604644775390625e-8) | s); }
-    if (e == 0x7c00u) { return bitcast<f32>(s | 0x7f800000u | ((h & 0x3ffu) << 13u)); }
-    return bitcast<f32>(s | (((h & 0x7fffu) << 13u) + 0x38000000u));
+    let f = h & 0x3ffu;
+    let normal = ((h & 0x7fffu) << 13u) + 0x38000000u;
+    let small = bitcast<u32>(f32(f) * 5.9604644775390625e-8);
+    let bits = select(select(normal, small, e == 0u), 0x7f800000u | (f << 13u), e == 0x7c00u);
+    return bitcast<f32>(((h & 0x8000u) << 16u) | bits);
 }\n",
     ),
     (
         "bf16_bits",
         "fn bf16_bits(x: f32) -> u32 {
     let b = bitcast<u32>(x);
-    if ((b & 0x7fffffffu) > 0x7f800000u) { return (b >> 16u) | 0x40u; }
-    return (b + 0x7fffu + ((b >> 16u) & 1u)) >> 16u;
+    return select(b + 0x7fffu + ((b >> 16u) & 1u), b | 0x400000u, isnan_(x)) >> 16u;
 }\n",
     ),
     ("bf16_value", "fn bf16_value(h: u32) -> f32 { return bitcast<f32>(h << 16u); }\n"),
@@ -87,18 +89,14 @@ const HELPERS: &[(&str, &str)] = &[
     (
         "f_to_i",
         "fn f_to_i(x: f32, low: i32, high: i32) -> i32 {
-    if (isnan_(x)) { return 0; }
-    if (x <= f32(low)) { return low; }
-    if (x >= f32(high)) { return high; }
-    return i32(x);
+    let v = select(select(i32(x), low, x <= f32(low)), high, x >= f32(high));
+    return select(v, 0, isnan_(x));
 }\n",
     ),
     (
         "f_to_u",
         "fn f_to_u(x: f32, high: u32) -> u32 {
-    if (!(x > 0.0)) { return 0u; }
-    if (x >= f32(high)) { return high; }
-    return u32(x);
+    return select(select(u32(x), high, x >= f32(high)), 0u, !(x > 0.0));
 }\n",
     ),
     (
@@ -137,21 +135,17 @@ fn expr_(x: f32) -> Reduced_ {
     (
         "exp_",
         "fn exp_(x: f32) -> f32 {
-    if (isnan_(x)) { return x; }
-    let c = clamp(x, -104.0, 89.0);
-    let r = expr_(c);
+    let r = expr_(clamp(x, -104.0, 89.0));
     let half = r.n >> 1u;
-    return (1.0 + r.e) * pow2_(half) * pow2_(r.n - half);
+    return select((1.0 + r.e) * pow2_(half) * pow2_(r.n - half), x, isnan_(x));
 }\n",
     ),
     (
         "expm1_",
         "fn expm1_(x: f32) -> f32 {
-    if (isnan_(x) || x == 0.0) { return x; }
     let r = expr_(clamp(x, -30.0, 89.0));
-    if (r.n == 0) { return r.e; }
     let s = pow2_(r.n - 1);
-    return 2.0 * fma(s, r.e, s - 0.5);
+    return select(select(2.0 * fma(s, r.e, s - 0.5), r.e, r.n == 0), x, isnan_(x) || x == 0.0);
 }\n",
     ),
     // log of a number in [sqrt 1/2, sqrt 2) given as f = m - 1.
@@ -179,93 +173,84 @@ fn log_parts_(x: f32) -> Parts_ {
     return Parts_(bitcast<f32>(bits - (e << 23u)) - 1.0, f32(e) + select(0.0, -23.0, tiny));
 }\n",
     ),
+    // What a logarithm is where it is not the number r.
+    (
+        "log_edge_",
+        "fn log_edge_(x: f32, r: f32) -> f32 {
+    return select(select(nan_(), -inf_(), x == 0.0), select(r, x, isinf_(x)), x > 0.0);
+}\n",
+    ),
     (
         "log_",
         "fn log_(x: f32) -> f32 {
-    if (!(x > 0.0)) {
-        if (x == 0.0) { return -inf_(); }
-        return nan_();
-    }
-    if (isinf_(x)) { return x; }
     let s = log_parts_(x);
     let z = s.f * s.f;
     var r = fma(s.e, -2.1219444005469058e-4, s.f * z * log_poly_(s.f));
     r = s.f + fma(-0.5, z, r);
-    return fma(s.e, 0.693359375, r);
+    return log_edge_(x, fma(s.e, 0.693359375, r));
 }\n",
     ),
     (
         "log2_",
         "fn log2_(x: f32) -> f32 {
-    if (!(x > 0.0) || isinf_(x)) { return log_(x); }
     let s = log_parts_(x);
     let z = s.f * s.f;
     let r = s.f + fma(-0.5, z, s.f * z * log_poly_(s.f));
-    return fma(r, 1.4426950408889634, s.e);
+    return log_edge_(x, fma(r, 1.4426950408889634, s.e));
 }\n",
     ),
     (
         "log10_",
         "fn log10_(x: f32) -> f32 {
-    if (!(x > 0.0) || isinf_(x)) { return log_(x); }
     let s = log_parts_(x);
     let z = s.f * s.f;
     let r = keep_(s.f + fma(-0.5, z, s.f * z * log_poly_(s.f)));
-    return fma(s.e, 0.30078125, fma(s.e, 2.4874569584e-4, r * 0.4342944819032518));
+    return log_edge_(x, fma(s.e, 0.30078125, fma(s.e, 2.4874569584e-4, r * 0.4342944819032518)));
 }\n",
     ),
     (
         "log1p_",
         "fn log1p_(x: f32) -> f32 {
-    if (isnan_(x) || x == 0.0 || x >= 16777216.0) { return log_(1.0 + x) + select(0.0, x, x == 0.0); }
     let u = keep_(1.0 + x);
-    if (u == 1.0) { return x; }
-    if (u <= 0.0) { return log_(u); }
-    return log_(u) + (x - (u - 1.0)) / u;
+    let l = log_(u);
+    let v = select(l, l + (x - (u - 1.0)) / u, u > 0.0 && x < 16777216.0);
+    return select(v, x, u == 1.0);
 }\n",
     ),
     (
         "tanh_",
         "fn tanh_(x: f32) -> f32 {
-    if (isnan_(x)) { return x; }
     let a = abs(x);
-    if (a < 0.625) {
-        let z = x * x;
-        var p = fma(z, 2.147526713e-03, -8.182661608e-03);
-        p = fma(z, p, 2.170296200e-02);
-        p = fma(z, p, -5.394720286e-02);
-        p = fma(z, p, 1.333321035e-01);
-        p = fma(z, p, -3.333333135e-01);
-        return copysign_(fma(a * z, p, a), x);
-    }
+    let z = x * x;
+    var p = fma(z, 2.147526713e-03, -8.182661608e-03);
+    p = fma(z, p, 2.170296200e-02);
+    p = fma(z, p, -5.394720286e-02);
+    p = fma(z, p, 1.333321035e-01);
+    p = fma(z, p, -3.333333135e-01);
     let r = expr_(2.0 * min(a, 44.0));
-    return copysign_(1.0 - 2.0 / fma(1.0 + r.e, pow2_(r.n), 1.0), x);
+    let large = 1.0 - 2.0 / fma(1.0 + r.e, pow2_(r.n), 1.0);
+    return select(copysign_(select(large, fma(a * z, p, a), a < 0.625), x), x, isnan_(x));
 }\n",
     ),
     (
         "sigmoid_",
         "fn sigmoid_(x: f32) -> f32 {
-    let top = exp_(-abs(x));
-    let bottom = 1.0 + top;
-    return select(top / bottom, 1.0 / bottom, x >= 0.0);
+    let e = exp_(-abs(x));
+    return select(e, 1.0, x >= 0.0) / (1.0 + e);
 }\n",
     ),
     (
         "erf_",
         "fn erf_(x: f32) -> f32 {
-    if (isnan_(x)) { return x; }
     let a = abs(x);
-    if (a < 0.925) {
-        let z = x * x;
-        var p = fma(z, -1.025355505e-05, 1.144387643e-04);
-        p = fma(z, p, -8.505202713e-04);
-        p = fma(z, p, 5.222269334e-03);
-        p = fma(z, p, -2.686580084e-02);
-        p = fma(z, p, 1.128378808e-01);
-        p = fma(z, p, -3.761263788e-01);
-        p = fma(z, p, 1.283791661e-01);
-        return fma(x, p, x);
-    }
+    let z = x * x;
+    var p = fma(z, -1.025355505e-05, 1.144387643e-04);
+    p = fma(z, p, -8.505202713e-04);
+    p = fma(z, p, 5.222269334e-03);
+    p = fma(z, p, -2.686580084e-02);
+    p = fma(z, p, 1.128378808e-01);
+    p = fma(z, p, -3.761263788e-01);
+    p = fma(z, p, 1.283791661e-01);
     let t = min(a, 4.0);
     var q = fma(t, 6.035393767e-07, -1.198752852e-05);
     q = fma(t, q, 1.042045551e-04);
@@ -277,38 +262,35 @@ fn log_parts_(x: f32) -> Parts_ {
     q = fma(t, q, 6.364348531e-01);
     q = fma(t, q, 1.128407836e+00);
     let r = expr_(-(t * q));
-    return copysign_(1.0 - (1.0 + r.e) * pow2_(r.n), x);
+    let large = copysign_(1.0 - (1.0 + r.e) * pow2_(r.n), x);
+    return select(select(large, fma(x, p, x), a < 0.925), x, isnan_(x));
 }\n",
     ),
     (
         "erfinv_",
         "fn erfinv_(x: f32) -> f32 {
-    if (abs(x) == 1.0) { return copysign_(inf_(), x); }
-    if (!(abs(x) < 1.0)) { return nan_(); }
-    var w = -log_(keep_(1.0 - x) * keep_(1.0 + x));
-    var p: f32;
-    if (w < 5.0) {
-        w = w - 2.5;
-        p = fma(2.81022636e-08, w, 3.43273939e-07);
-        p = fma(p, w, -3.5233877e-06);
-        p = fma(p, w, -4.39150654e-06);
-        p = fma(p, w, 0.00021858087);
-        p = fma(p, w, -0.00125372503);
-        p = fma(p, w, -0.00417768164);
-        p = fma(p, w, 0.246640727);
-        p = fma(p, w, 1.50140941);
-    } else {
-        w = sqrt(w) - 3.0;
-        p = fma(-0.000200214257, w, 0.000100950558);
-        p = fma(p, w, 0.00134934322);
-        p = fma(p, w, -0.00367342844);
-        p = fma(p, w, 0.00573950773);
-        p = fma(p, w, -0.0076224613);
-        p = fma(p, w, 0.00943887047);
-        p = fma(p, w, 1.00167406);
-        p = fma(p, w, 2.83297682);
-    }
-    return p * x;
+    let a = abs(x);
+    let w = -log_(keep_(1.0 - x) * keep_(1.0 + x));
+    let c = w - 2.5;
+    var p = fma(2.81022636e-08, c, 3.43273939e-07);
+    p = fma(p, c, -3.5233877e-06);
+    p = fma(p, c, -4.39150654e-06);
+    p = fma(p, c, 0.00021858087);
+    p = fma(p, c, -0.00125372503);
+    p = fma(p, c, -0.00417768164);
+    p = fma(p, c, 0.246640727);
+    p = fma(p, c, 1.50140941);
+    let t = sqrt(w) - 3.0;
+    var q = fma(-0.000200214257, t, 0.000100950558);
+    q = fma(q, t, 0.00134934322);
+    q = fma(q, t, -0.00367342844);
+    q = fma(q, t, 0.00573950773);
+    q = fma(q, t, -0.0076224613);
+    q = fma(q, t, 0.00943887047);
+    q = fma(q, t, 1.00167406);
+    q = fma(q, t, 2.83297682);
+    let v = select(select(q, p, w < 5.0) * x, copysign_(inf_(), x), a == 1.0);
+    return select(nan_(), v, a <= 1.0);
 }\n",
     ),
     // Exact quotient and remainder of huge angles: 2/pi to 192 bits, multiplied by the mantissa.

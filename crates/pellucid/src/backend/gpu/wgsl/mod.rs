@@ -19,6 +19,9 @@ pub(crate) const GROUP: u32 = 256;
 /// Workgroups along x where one row of them is not enough.
 pub(super) const ROW: u32 = 32_768;
 
+/// Bytes of a window: what a binding of uniform memory can hold everywhere.
+pub(super) const WINDOW: usize = 65_536;
+
 /// Elements in one 32-bit word; 1 for wider ones.
 pub(super) fn per_word(dtype: Dtype) -> u32 {
     (4 / dtype.size().min(4)) as u32
@@ -105,11 +108,21 @@ pub(crate) struct Text {
     pub shared: bool,
     /// The kernel reports positions in `flags`, an array of atomic `u32` bound after the inputs.
     pub flags: bool,
+    /// Inputs that are windows of uniform memory, a bit each.
+    pub windows: u32,
 }
 
 impl Text {
     pub fn new(shared: bool) -> Text {
-        Text { declarations: String::new(), body: String::new(), inputs: 0, params: 0, shared, flags: false }
+        Text {
+            declarations: String::new(),
+            body: String::new(),
+            inputs: 0,
+            params: 0,
+            shared,
+            flags: false,
+            windows: 0,
+        }
     }
 
     /// Declares the next input, with `ldN(i)` that reads its element `i`.
@@ -153,6 +166,17 @@ impl Text {
             self.declarations,
             "@group(0) @binding({binding}) var<storage, {access}> in{n}: array<{stored}>;"
         );
+        self.inputs += 1;
+    }
+
+    /// Declares the next input as a window of uniform memory: an array of a WGSL type of this many bytes.
+    pub fn window(&mut self, stored: &str, bytes: usize) {
+        let (n, binding, count) = (self.inputs, self.inputs + 1, WINDOW / bytes);
+        let _ = writeln!(
+            self.declarations,
+            "@group(0) @binding({binding}) var<uniform> in{n}: array<{stored}, {count}>;"
+        );
+        self.windows |= 1 << n;
         self.inputs += 1;
     }
 

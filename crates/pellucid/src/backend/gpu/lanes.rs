@@ -1,0 +1,50 @@
+//! How many invocations a processor in software runs side by side, which its driver does not tell.
+
+use smallvec::SmallVec;
+
+use super::device::Gpu;
+use super::pipeline::Key;
+use super::record::{Bind, Dispatch, Recorder};
+use super::transfer;
+use super::wgsl::Text;
+use crate::array::Dtype;
+use crate::error::Result;
+use crate::stream::Stream;
+use crate::{call_site::CallSite, memory::Request};
+
+/// The size of a subgroup, asked for once by a kernel; 0 if it cannot be found out.
+#[track_caller]
+pub(super) fn lanes(gpu: &'static Gpu, stream: Stream) -> u32 {
+    let ask = || if gpu.has(wgpu::Features::SUBGROUP) { ask(gpu, stream).unwrap_or(0) } else { 0 };
+    *gpu.lanes.get_or_init(ask)
+}
+
+#[track_caller]
+fn ask(gpu: &'static Gpu, stream: Stream) -> Result<u32> {
+    let pipeline = gpu.pipelines.get(gpu, Key { family: "lanes", words: SmallVec::new() }, || {
+        let mut text = Text::new(false);
+        text.output(Dtype::Uint32);
+        text.body.push_str(
+            "@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) li: u32, @builtin(subgroup_size) size: u32) {
+    if (li == 0u) { out[0] = size; }
+}
+",
+        );
+        ("lanes".to_owned(), text)
+    })?;
+    let request =
+        Request { function: "gpu", bytes: 4, stream: stream.index() as u32, site: CallSite::here() };
+    let answer = transfer::allocate(gpu, request, 0)?;
+    let binds = [Bind { buffer: &answer, start: 0, bytes: 4 }];
+    let mut recorder = Recorder::default();
+    recorder.launch(
+        gpu,
+        stream,
+        &Dispatch { pipeline: &pipeline, binds: &binds, params: &[], groups: [1, 1, 1] },
+    )?;
+    recorder.end_batch(gpu)?;
+    let host = transfer::download(&answer)?;
+    // SAFETY: four bytes of a buffer that nobody writes any more.
+    Ok(unsafe { host.ptr().cast::<u32>().read_unaligned() })
+}

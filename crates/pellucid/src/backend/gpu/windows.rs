@@ -1,0 +1,149 @@
+//! Elementwise kernels that read their inputs through windows of uniform memory.
+//!
+//! A processor in software reads storage invocation by invocation, waiting each time, but of uniform memory it reads
+//! what neighbours need at once. A kernel sees no more than a window of that, and a launch costs it as much as reading
+//! a few of them: so each launch has as many windows as the device can bind, and what is left over goes the other way.
+
+use std::fmt::Write;
+
+use smallvec::SmallVec;
+
+use super::elementwise::{self, Layout, Lie, too_large};
+use super::pairs;
+use super::pipeline::Key;
+use super::record::Bind;
+use super::tensor::{Context, In, Out, share_memory, window};
+use super::wgsl::{self, GROUP, Text, WINDOW};
+use crate::array::Dtype;
+use crate::error::Result;
+use crate::op::Program;
+
+/// Elements of a window, all of four bytes, and those that an invocation makes of each.
+const ELEMENTS: usize = WINDOW / 4;
+const TOGETHER: usize = 8;
+/// Windows that pay for a launch.
+const LEAST: usize = 8;
+/// Operations per element, over all windows: the kernel's text has them all, and takes long to compile.
+const MOST_WORK: usize = 40;
+
+/// How a kernel reads its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Windows {
+    /// Windows of each input.
+    count: usize,
+}
+
+impl Windows {
+    /// As many as the device can bind and the arrays fill; `None` if they would not pay.
+    pub fn of(
+        context: &Context,
+        program: &Program,
+        layout: &Layout,
+        inputs: &[In],
+        out: &Out,
+    ) -> Option<Windows> {
+        let gpu = context.gpu;
+        let fits = |(x, &lie): (&In, &Lie)| match lie {
+            Lie::One => !share_memory(x.buffer, out.buffer),
+            // Bindings begin at multiples of 256 bytes.
+            Lie::Flat => {
+                x.dtype.size() == 4 && x.offset.is_multiple_of(64) && !share_memory(x.buffer, out.buffer)
+            }
+            Lie::Strided => false,
+        };
+        let flat = layout.lies.iter().filter(|&&lie| lie == Lie::Flat).count();
+        let able = gpu.has_windows() && gpu.has(wgpu::Features::SHADER_INT64);
+        if !able || flat == 0 || out.dtype.size() != 4 || !inputs.iter().zip(&layout.lies).all(fits) {
+            return None;
+        }
+        let work = program.instrs.iter().map(|i| i.func.flops() as usize).sum::<usize>().max(1);
+        let bound = gpu.limits.max_uniform_buffers_per_shader_stage as usize / flat;
+        let count = bound.min(MOST_WORK / work).min(out.elements() / ELEMENTS);
+        (count * flat >= LEAST).then_some(Windows { count })
+    }
+
+    /// Runs a program over as many of the first elements of `out` as whole launches make; returns their number.
+    pub fn run(
+        self,
+        context: &Context,
+        program: &Program,
+        layout: &Layout,
+        inputs: &[In],
+        out: &Out,
+        constants: &[u32],
+    ) -> Result<usize> {
+        let mut key = elementwise::key(program, layout, out.dtype, false);
+        key.words.push(self.count as u32);
+        let key = Key { family: "windows", ..key };
+        let pipeline = context
+            .pipeline(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
+        let each = self.count * ELEMENTS;
+        let groups = (ELEMENTS / TOGETHER) as u32 / GROUP;
+        for first in (0..out.elements() - each + 1).step_by(each) {
+            let mut params: SmallVec<[u32; 32]> = SmallVec::new();
+            let mut binds: SmallVec<[Bind; 16]> = SmallVec::new();
+            let target = window(context.gpu, out.buffer, out.dtype, first, first + each - 1);
+            binds.push(target.ok_or_else(too_large)?.bind);
+            for (x, &lie) in inputs.iter().zip(&layout.lies) {
+                if lie == Lie::Flat {
+                    binds.extend((0..self.count).map(|i| {
+                        let start = ((x.offset + first) * 4 + i * WINDOW) as u64;
+                        Bind { buffer: x.buffer, start, bytes: WINDOW as u64 }
+                    }));
+                } else {
+                    let part = window(context.gpu, x.buffer, x.dtype, x.offset, x.offset);
+                    let part = part.ok_or_else(too_large)?;
+                    params.push((x.offset - part.skipped) as u32);
+                    binds.push(part.bind);
+                }
+            }
+            params.extend_from_slice(constants);
+            context.launch(&pipeline, &binds, &params, [groups, 1, 1])?;
+        }
+        Ok(out.elements() / each * each)
+    }
+
+    fn text(self, program: &Program, layout: &Layout, out: Dtype) -> Text {
+        let mut text = Text::new(false);
+        text.output_of("vec4<u64>");
+        let mut loads = String::new();
+        // The arguments of the program for each element of each window.
+        let mut arguments = vec![Vec::new(); self.count * TOGETHER];
+        for (&lie, &dtype) in layout.lies.iter().zip(&program.inputs) {
+            if lie != Lie::Flat {
+                let (n, offset) = (text.input(dtype), text.take(1));
+                let _ = writeln!(loads, "    let x{n} = ld{n}(p.p{offset});");
+                arguments.iter_mut().for_each(|arguments| arguments.push(format!("x{n}")));
+                continue;
+            }
+            for elements in arguments.chunks_mut(TOGETHER) {
+                let n = text.inputs;
+                text.window("vec4<u32>", 16);
+                let _ = writeln!(loads, "    let x{n} = in{n}[2u * w];\n    let y{n} = in{n}[2u * w + 1u];");
+                for (i, arguments) in elements.iter_mut().enumerate() {
+                    let half = if i < 4 { "x" } else { "y" };
+                    arguments.push(wgsl::decoded(dtype, &format!("{half}{n}[{}]", i % 4)));
+                }
+            }
+        }
+        let function = pairs::function(program, out, &mut text);
+        let mut stores = String::new();
+        for (i, elements) in arguments.chunks(TOGETHER).enumerate() {
+            let _ = writeln!(
+                stores,
+                "    out[{}u + w] = vec4<u64>({});",
+                i * ELEMENTS / TOGETHER,
+                pairs::packed(out, elements)
+            );
+        }
+        let _ = write!(
+            text.body,
+            "{function}@compute @workgroup_size({GROUP})
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
+    let w = wg.x * {GROUP}u + li;
+{loads}{stores}}}
+"
+        );
+        text
+    }
+}
