@@ -51,7 +51,7 @@ pub(super) fn copy_program(dtype: Dtype) -> Program {
 }
 
 pub(super) struct Layout {
-    axes: Axes,
+    pub axes: Axes,
     pub lies: SmallVec<[Lie; 4]>,
 }
 
@@ -83,7 +83,7 @@ impl Layout {
         Layout { axes, lies }
     }
 
-    fn is_strided(&self) -> bool {
+    pub fn is_strided(&self) -> bool {
         self.lies.contains(&Lie::Strided)
     }
 }
@@ -160,18 +160,18 @@ fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In]
     let shared = shares(inputs, out.buffer);
     let pairs = Pairs::of(context.gpu, layout, inputs, out);
     let mut key = key(program, layout, out.dtype, shared);
-    if let Some(pairs) = pairs {
-        key.words.push(pairs.key());
+    if let Some(pairs) = &pairs {
+        key.words.extend(pairs.key());
         key.family = "pairs";
     }
     let pipeline = context.pipeline(key, || {
-        let text = match pairs {
+        let text = match &pairs {
             Some(pairs) => pairs.text(program, layout, out.dtype, shared),
             None => text(program, layout, out.dtype, shared),
         };
         (name(program), text)
     })?;
-    let together = pairs.map_or_else(|| wgsl::per_word(out.dtype), Pairs::elements);
+    let together = pairs.map_or_else(|| wgsl::per_word(out.dtype), |pairs| pairs.elements());
     launch(context, &pipeline, layout, inputs, out, &constants, Share { together, done })
 }
 

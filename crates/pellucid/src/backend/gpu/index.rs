@@ -8,8 +8,10 @@ use smallvec::SmallVec;
 
 use super::assemble::inner_sizes;
 use super::check::Check;
+use super::device::Gpu;
 use super::pipeline::Key;
 use super::record::{Bind, folded};
+use super::reduce::VECTOR;
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Class, GROUP, Text};
 use crate::array::{Dtype, Shape};
@@ -38,6 +40,20 @@ pub(super) fn position(dtype: Dtype, size: &str) -> String {
     }
 }
 
+/// Whether a processor in software can read and write whole vectors (see `pairs`): what is taken lies side by side.
+fn has_vectors(gpu: &Gpu, x: &In, axis: usize, moves: &[isize]) -> bool {
+    let last = x.shape.len() - 1;
+    let whole = |stride: &isize| stride % VECTOR as isize == 0;
+    gpu.is_software()
+        && gpu.has(wgpu::Features::SHADER_INT64)
+        && x.dtype.size() == 4
+        && x.offset.is_multiple_of(VECTOR)
+        && x.shape[last].is_multiple_of(VECTOR)
+        && x.strides[last] == 1
+        && whole(&x.strides[axis])
+        && moves[..moves.len() - 1].iter().all(whole)
+}
+
 /// Elements of `inputs[0]` along `axis` at the positions in `inputs[1]`.
 pub(super) fn gather(
     context: &Context,
@@ -51,44 +67,6 @@ pub(super) fn gather(
     let (rank, count) = (out.shape.len(), indices.shape.len());
     let first = if way == Way::Take { axis } else { 0 };
     let shared = shares(inputs, out.buffer);
-    let words = [
-        out.dtype as u32,
-        indices.dtype as u32,
-        rank as u32 | (count as u32) << 8 | (axis as u32) << 16,
-        u32::from(way == Way::Take) | u32::from(shared) << 1,
-    ];
-    let pipeline = context.pipeline(Key { family: "gather", words: SmallVec::from_slice(&words) }, || {
-        let mut text = Text::new(shared);
-        text.flags = true;
-        text.output(out.dtype);
-        // Elements, flag, size of the axis, offsets, stride of the axis.
-        text.take(3);
-        let (offset, index_offset, stride) = (text.take(1), text.take(1), text.take(1));
-        let (sizes, strides) = (text.take(rank.saturating_sub(1)), text.take(rank));
-        let (index_strides, order) = (text.take(count), text.take(count));
-        text.input(out.dtype);
-        text.input(indices.dtype);
-        let mut body = String::new();
-        positions(&mut body, "c", "i", rank, sizes);
-        let sum = |start: String, parameters: usize| {
-            (0..count).fold(start, |s, d| s + &format!(" + c{} * p.p{}", first + d, parameters + d))
-        };
-        let from = position_sum(&format!("p.p{offset}"), "c", rank, strides);
-        let _ = write!(
-            body,
-            "    let v = ld1({});\n    {}
-    if (!good) {{ atomicMin(&flags[p.p1], {}); }}
-    return ld0({from} + select(0u, at, good) * p.p{stride});\n",
-            sum(format!("p.p{index_offset}"), index_strides),
-            position(indices.dtype, "p.p2"),
-            sum("0u".to_owned(), order),
-        );
-        let _ = write!(text.body, "fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(out.dtype));
-        text.map_entry(out.dtype);
-        let name = if way == Way::Take { "take" } else { "take_along_axis" };
-        (name.to_owned(), text)
-    })?;
-    let (source, at) = (context.window(x)?, context.window(indices)?);
     // The axes of x in the output: those of the indices move along none of its axes.
     let moves: SmallVec<[isize; 8]> = match way {
         Way::Take => {
@@ -102,6 +80,56 @@ pub(super) fn gather(
         }
         Way::Along => (0..rank).map(|d| if d == axis { 0 } else { x.strides[d] }).collect(),
     };
+    let vectors = way == Way::Take && axis + 1 < x.shape.len() && has_vectors(context.gpu, x, axis, &moves);
+    let words = [
+        out.dtype as u32,
+        indices.dtype as u32,
+        rank as u32 | (count as u32) << 8 | (axis as u32) << 16,
+        u32::from(way == Way::Take) | u32::from(shared) << 1 | u32::from(vectors) << 2,
+    ];
+    let pipeline = context.pipeline(Key { family: "gather", words: SmallVec::from_slice(&words) }, || {
+        let mut text = Text::new(shared);
+        text.flags = true;
+        let vector = format!("vec{}<u64>", VECTOR / 2);
+        text.output_of(if vectors { &vector } else { wgsl::stored(out.dtype) });
+        // Elements, flag, size of the axis, offsets, stride of the axis.
+        text.take(3);
+        let (offset, index_offset, stride) = (text.take(1), text.take(1), text.take(1));
+        let (sizes, strides) = (text.take(rank.saturating_sub(1)), text.take(rank));
+        let (index_strides, order) = (text.take(count), text.take(count));
+        if vectors {
+            text.input_of(&vector);
+        } else {
+            text.input(out.dtype);
+        }
+        text.input(indices.dtype);
+        let mut body = String::new();
+        positions(&mut body, "c", "i", rank, sizes);
+        let sum = |start: String, parameters: usize| {
+            (0..count).fold(start, |s, d| s + &format!(" + c{} * p.p{}", first + d, parameters + d))
+        };
+        let from = position_sum(&format!("p.p{offset}"), "c", rank, strides);
+        let _ = write!(
+            body,
+            "    let v = ld1({});\n    {}
+    if (!good) {{ atomicMin(&flags[p.p1], {}); }}
+    let source = {from} + select(0u, at, good) * p.p{stride};\n",
+            sum(format!("p.p{index_offset}"), index_strides),
+            position(indices.dtype, "p.p2"),
+            sum("0u".to_owned(), order),
+        );
+        if vectors {
+            let _ = write!(text.body, "fn value(i: u32) -> {vector} {{\n{body}    return in0[source / {VECTOR}u];\n}}\n");
+            text.vector_entry(VECTOR);
+        } else {
+            let ty = wgsl::scalar(out.dtype);
+            let _ = write!(text.body, "fn value(i: u32) -> {ty} {{\n{body}    return ld0(source);\n}}\n");
+            text.map_entry(out.dtype);
+        }
+        let name = if way == Way::Take { "take" } else { "take_along_axis" };
+        (name.to_owned(), text)
+    })?;
+    let (source, at) = (context.window(x)?, context.window(indices)?);
     let mut params: SmallVec<[u32; 48]> = SmallVec::from_slice(&[
         out.elements() as u32,
         0,
@@ -114,7 +142,8 @@ pub(super) fn gather(
     params.extend(moves.iter().map(|&s| s as i32 as u32));
     params.extend(indices.strides.iter().map(|&s| s as i32 as u32));
     params.extend(Shape::from(indices.shape).row_major().iter().map(|&s| s as u32));
-    let words = (out.elements() as u64).div_ceil(u64::from(wgsl::per_word(out.dtype)));
+    let together = if vectors { VECTOR as u64 } else { u64::from(wgsl::per_word(out.dtype)) };
+    let words = (out.elements() as u64).div_ceil(together);
     let bytes = (out.elements() * out.dtype.size()).next_multiple_of(4) as u64;
     let binds = [Bind { buffer: out.buffer, start: 0, bytes }, source.bind, at.bind];
     let groups = folded(words.div_ceil(u64::from(GROUP)));

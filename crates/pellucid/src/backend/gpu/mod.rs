@@ -26,6 +26,7 @@ mod put;
 mod random;
 mod record;
 mod reduce;
+mod reduce_windows;
 mod scan;
 mod softmax_rows;
 mod sort;

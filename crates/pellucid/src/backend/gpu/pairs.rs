@@ -6,20 +6,61 @@
 
 use std::fmt::Write;
 
+use smallvec::SmallVec;
+
 use super::device::Gpu;
 use super::elementwise::{Layout, Lie, instructions};
-use super::tensor::{In, Out};
+use super::tensor::{Axes, In, Out, position_sum, positions};
 use super::wgsl::{self, GROUP, ROW, Text};
 use crate::array::Dtype;
 use crate::op::Program;
 
-/// How a kernel goes over pairs of elements.
+/// How a kernel reads what vectors of elements need of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    /// One element serves all vectors.
+    One,
+    /// The vectors of a row-major array, one after the other.
+    Flat,
+    /// Vectors that lie somewhere: rows of an array that is repeated, or cut out of another.
+    Run,
+    /// One element serves a vector.
+    Repeat,
+}
+
+impl Read {
+    /// How vectors of so many elements are read of an input; `None` if they do not lie side by side.
+    pub fn of(x: &In, lie: Lie, axes: &Axes, strides: &[isize], elements: usize) -> Option<Read> {
+        let aligned = x.dtype.size() == 4 && x.offset.is_multiple_of(elements);
+        let (&last, before) = strides.split_last()?;
+        match lie {
+            Lie::One => Some(Read::One),
+            Lie::Flat => aligned.then_some(Read::Flat),
+            Lie::Strided if !axes.shape.last()?.is_multiple_of(elements) => None,
+            Lie::Strided if last == 0 => Some(Read::Repeat),
+            Lie::Strided => {
+                let whole = before.iter().all(|s| s % elements as isize == 0);
+                (aligned && last == 1 && whole).then_some(Read::Run)
+            }
+        }
+    }
+
+    /// How the vectors of all inputs are read; `None` if those of one cannot be.
+    pub fn all(inputs: &[In], layout: &Layout, elements: usize) -> Option<SmallVec<[Read; 4]>> {
+        let axes = &layout.axes;
+        let of = |i: usize| Read::of(&inputs[i], layout.lies[i], axes, &axes.strides[i], elements);
+        (0..inputs.len()).map(of).collect()
+    }
+}
+
+/// How a kernel goes over pairs of elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pairs {
     /// How many pairs an invocation has: one, or a vector of them.
     count: u32,
     /// Every invocation has its pairs, so that none has to look: where some may stop, all are slower.
     whole: bool,
+    reads: SmallVec<[Read; 4]>,
 }
 
 impl Pairs {
@@ -30,57 +71,65 @@ impl Pairs {
             return None;
         }
         let n = out.elements();
-        let fits = |x: &In, lie: Lie, elements: usize| match lie {
-            Lie::One => true,
-            Lie::Flat => x.dtype.size() == 4 && x.offset.is_multiple_of(elements),
-            Lie::Strided => false,
+        let fit = |count: usize| {
+            let reads = Read::all(inputs, layout, 2 * count).filter(|_| n.is_multiple_of(2 * count))?;
+            Some((count, reads))
         };
-        let fit = |&count: &usize| {
-            let elements = 2 * count;
-            n.is_multiple_of(elements)
-                && inputs.iter().zip(&layout.lies).all(|(x, &lie)| fits(x, lie, elements))
-        };
-        let count = [4, 2, 1].into_iter().find(fit)?;
+        let (count, reads) = [4, 2, 1].into_iter().find_map(fit)?;
         let group = 2 * count * GROUP as usize;
-        Some(Pairs { count: count as u32, whole: n.is_multiple_of(group) && n / group <= ROW as usize })
+        let whole = n.is_multiple_of(group) && n / group <= ROW as usize;
+        Some(Pairs { count: count as u32, whole, reads })
     }
 
     /// Elements that an invocation makes.
-    pub fn elements(self) -> u32 {
+    pub fn elements(&self) -> u32 {
         2 * self.count
     }
 
     /// What tells its kernels from others.
-    pub fn key(self) -> u32 {
-        self.count | u32::from(self.whole) << 8
+    pub fn key(&self) -> impl Iterator<Item = u32> {
+        std::iter::once(self.count | u32::from(self.whole) << 8).chain(self.reads.iter().map(|&r| r as u32))
     }
 
     /// The kernel of a program; its parameters are those of the kernel that makes single elements.
-    pub fn text(self, program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
+    pub fn text(&self, program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
         let (count, elements) = (self.count, self.elements());
         let ty = if count == 1 { "u64".to_owned() } else { format!("vec{count}<u64>") };
-        let pair = |name: &str, i: u32| if count == 1 { name.to_owned() } else { format!("{name}[{i}]") };
         let mut text = Text::new(shared);
         text.output_of(&ty);
         text.take(2);
         let mut loads = String::new();
+        let (rank, strided) = (layout.axes.rank(), layout.is_strided());
+        if strided {
+            let sizes = text.take(rank - 1);
+            positions(&mut loads, "c", &format!("w * {elements}u + p.p1"), rank, sizes);
+        }
         let mut arguments = vec![Vec::new(); elements as usize];
-        for (n, (&lie, &dtype)) in layout.lies.iter().zip(&program.inputs).enumerate() {
-            let name = format!("q{n}");
-            if lie == Lie::Flat {
+        for (n, ((&lie, &read), &dtype)) in
+            layout.lies.iter().zip(&self.reads).zip(&program.inputs).enumerate()
+        {
+            let vectors = matches!(read, Read::Flat | Read::Run);
+            if vectors {
                 text.input_of(&ty);
-                let offset = text.take(1);
-                let _ = writeln!(loads, "    let {name} = in{n}[p.p{offset} / {elements}u + w];");
-                for i in 0..count {
-                    let both = pair(&name, i);
-                    arguments[2 * i as usize].push(wgsl::decoded(dtype, &format!("u32({both})")));
-                    arguments[2 * i as usize + 1].push(wgsl::decoded(dtype, &format!("u32({both} >> 32u)")));
-                }
             } else {
                 text.input(dtype);
-                let offset = text.take(1);
-                let _ = writeln!(loads, "    let {name} = ld{n}(p.p{offset});");
-                arguments.iter_mut().for_each(|arguments| arguments.push(name.clone()));
+            }
+            let offset = text.take(1);
+            let at = match lie {
+                Lie::Strided => position_sum(&format!("p.p{offset}"), "c", rank, text.take(rank)),
+                _ => format!("p.p{offset}"),
+            };
+            let _ = match read {
+                Read::Flat => writeln!(loads, "    let q{n} = in{n}[{at} / {elements}u + w];"),
+                Read::Run => writeln!(loads, "    let q{n} = in{n}[({at}) / {elements}u];"),
+                Read::One | Read::Repeat => writeln!(loads, "    let q{n} = ld{n}({at});"),
+            };
+            for (i, arguments) in arguments.iter_mut().enumerate() {
+                arguments.push(match (vectors, count) {
+                    (true, 1) => unpacked(dtype, &format!("q{n}"), i),
+                    (true, _) => unpacked(dtype, &format!("q{n}[{}]", i / 2), i),
+                    (false, _) => format!("q{n}"),
+                });
             }
         }
         let function = function(program, out, &mut text);
@@ -101,6 +150,12 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
         );
         text
     }
+}
+
+/// Element `i` of a vector, of which `pair` is the pair it lies in.
+pub(super) fn unpacked(dtype: Dtype, pair: &str, i: usize) -> String {
+    let bits = if i.is_multiple_of(2) { format!("u32({pair})") } else { format!("u32({pair} >> 32u)") };
+    wgsl::decoded(dtype, &bits)
 }
 
 /// A program as a function `value` of its inputs' elements.

@@ -6,8 +6,10 @@ use smallvec::SmallVec;
 
 use super::assemble::launch;
 use super::pipeline::Key;
-use super::tensor::{Context, In, Out, position_sum, positions, shares};
-use super::wgsl::{self, Text};
+use super::record::{Bind, folded};
+use super::reduce::VECTOR;
+use super::tensor::{Context, In, Out, position_sum, positions, share_memory, shares};
+use super::wgsl::{self, GROUP, ROW, Text};
 use crate::array::Dtype;
 use crate::error::Result;
 
@@ -35,6 +37,62 @@ fn threefry_(k0: u32, k1: u32, c0: u32, c1: u32) -> vec2<u32> {
 
 /// Words of `width` bytes, an equal share of `out` for each key (`[..., 2]`).
 pub(super) fn random_bits(context: &Context, keys: &In, width: u8, out: &Out) -> Result<()> {
+    let one_key = keys.elements() == 2;
+    let vectors = context.gpu.is_software()
+        && context.gpu.has(wgpu::Features::SHADER_INT64)
+        && out.elements().is_multiple_of(2 * VECTOR);
+    if one_key && width == 4 && vectors && !share_memory(keys.buffer, out.buffer) {
+        return pairs_of_vectors(context, keys, out);
+    }
+    words(context, keys, width, out)
+}
+
+/// The words of one key: an invocation makes a vector of the first half, and of the second one what comes with it.
+fn pairs_of_vectors(context: &Context, keys: &In, out: &Out) -> Result<()> {
+    let key = Key { family: "random_vectors", words: SmallVec::new() };
+    let pipeline = context.pipeline(key, || {
+        let mut text = Text::new(false);
+        text.output_of("vec4<u64>");
+        text.input(Dtype::Uint32);
+        // Vectors of a half, offset, distance of the key's halves.
+        let [vectors, offset, halves] = [0; 3].map(|_| text.take(1));
+        let _ = write!(
+            text.body,
+            "{}fn pack_(a: u32, b: u32) -> u64 {{ return u64(a) | (u64(b) << 32u); }}
+@compute @workgroup_size({GROUP})
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
+    let w = (wg.y * {ROW}u + wg.x) * {GROUP}u + li;
+    if (w >= p.p{vectors}) {{ return; }}
+    let k0 = ld0(p.p{offset});
+    let k1 = ld0(p.p{offset} + p.p{halves});
+    let half = p.p{vectors} * {VECTOR}u;
+",
+            threefry()
+        );
+        for i in 0..VECTOR {
+            let c = format!("w * {VECTOR}u + {i}u");
+            let _ = writeln!(text.body, "    let v{i} = threefry_(k0, k1, {c}, half + {c});");
+        }
+        for (at, part) in [("w", "x"), ("p.p0 + w", "y")] {
+            let pairs: Vec<String> = (0..VECTOR / 2)
+                .map(|i| format!("pack_(v{}.{part}, v{}.{part})", 2 * i, 2 * i + 1))
+                .collect();
+            let _ = writeln!(text.body, "    out[{at}] = vec4<u64>({});", pairs.join(", "));
+        }
+        text.body.push_str("}\n");
+        ("random_bits".to_owned(), text)
+    })?;
+    let window = context.window(keys)?;
+    let vectors = out.elements() / 2 / VECTOR;
+    let distance = keys.strides[keys.shape.len() - 1];
+    let params = [vectors as u32, (keys.offset - window.skipped) as u32, distance as i32 as u32];
+    let target = Bind { buffer: out.buffer, start: 0, bytes: (out.elements() * 4) as u64 };
+    let groups = folded((vectors as u64).div_ceil(u64::from(GROUP)));
+    context.launch(&pipeline, &[target, window.bind], &params, groups)
+}
+
+/// Words of any number of keys, each made for itself.
+fn words(context: &Context, keys: &In, width: u8, out: &Out) -> Result<()> {
     let axes = keys.shape.len() - 1;
     let shared = shares(std::slice::from_ref(keys), out.buffer);
     let words = [out.dtype as u32, axes as u32, u32::from(shared)];

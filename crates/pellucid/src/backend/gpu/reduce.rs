@@ -12,7 +12,7 @@ use super::pipeline::Key;
 use super::record::{Bind, folded};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
 use super::wgsl::{self, GROUP, ROW, Text};
-use super::{elementwise, pieces, softmax_rows};
+use super::{elementwise, pieces, reduce_windows, softmax_rows};
 use crate::array::{Dtype, Shape};
 use crate::error::Result;
 use crate::memory::Buffer;
@@ -249,6 +249,10 @@ pub(super) fn run(
     outputs: usize,
     target: &Buffer,
 ) -> Result<()> {
+    if let Some((partial, [kept, reduced])) = reduce_windows::run(context, combine, acc, &source, outputs)? {
+        let next = Source { buffer: &partial, dtype: acc, offset: 0, kept, reduced, partial: true };
+        return run(context, combine, acc, next, outputs, target);
+    }
     let elements = count(&source.reduced);
     let rows = source.prefers_rows();
     let group = row_group(context.gpu) as usize;

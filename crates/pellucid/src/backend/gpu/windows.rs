@@ -9,10 +9,10 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::elementwise::{self, Layout, Lie, too_large};
-use super::pairs;
+use super::pairs::{self, Read};
 use super::pipeline::Key;
 use super::record::Bind;
-use super::tensor::{Context, In, Out, share_memory, window};
+use super::tensor::{Context, In, Out, position_sum, positions, shares, window};
 use super::wgsl::{self, GROUP, Text, WINDOW};
 use crate::array::Dtype;
 use crate::error::Result;
@@ -26,11 +26,12 @@ const LEAST: usize = 8;
 /// Operations per element, over all windows: the kernel's text has them all, and takes long to compile.
 const MOST_WORK: usize = 40;
 
-/// How a kernel reads its inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a kernel reads its inputs: row-major ones through windows, others as vectors of storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Windows {
-    /// Windows of each input.
+    /// Windows of each input that has some.
     count: usize,
+    reads: SmallVec<[Read; 4]>,
 }
 
 impl Windows {
@@ -43,28 +44,27 @@ impl Windows {
         out: &Out,
     ) -> Option<Windows> {
         let gpu = context.gpu;
-        let fits = |(x, &lie): (&In, &Lie)| match lie {
-            Lie::One => !share_memory(x.buffer, out.buffer),
-            // Bindings begin at multiples of 256 bytes.
-            Lie::Flat => {
-                x.dtype.size() == 4 && x.offset.is_multiple_of(64) && !share_memory(x.buffer, out.buffer)
-            }
-            Lie::Strided => false,
-        };
-        let flat = layout.lies.iter().filter(|&&lie| lie == Lie::Flat).count();
         let able = gpu.has_windows() && gpu.has(wgpu::Features::SHADER_INT64);
-        if !able || flat == 0 || out.dtype.size() != 4 || !inputs.iter().zip(&layout.lies).all(fits) {
+        // A launch may not read as uniform memory, or only read, what it writes.
+        if !able || out.dtype.size() != 4 || shares(inputs, out.buffer) {
+            return None;
+        }
+        let reads = Read::all(inputs, layout, TOGETHER)?;
+        let flat = reads.iter().filter(|&&read| read == Read::Flat).count();
+        // Bindings begin at multiples of 256 bytes.
+        let aligned = |i: usize| reads[i] != Read::Flat || inputs[i].offset.is_multiple_of(64);
+        if flat == 0 || !(0..inputs.len()).all(aligned) {
             return None;
         }
         let work = program.instrs.iter().map(|i| i.func.flops() as usize).sum::<usize>().max(1);
         let bound = gpu.limits.max_uniform_buffers_per_shader_stage as usize / flat;
         let count = bound.min(MOST_WORK / work).min(out.elements() / ELEMENTS);
-        (count * flat >= LEAST).then_some(Windows { count })
+        (count * flat >= LEAST).then_some(Windows { count, reads })
     }
 
     /// Runs a program over as many of the first elements of `out` as whole launches make; returns their number.
     pub fn run(
-        self,
+        &self,
         context: &Context,
         program: &Program,
         layout: &Layout,
@@ -74,6 +74,7 @@ impl Windows {
     ) -> Result<usize> {
         let mut key = elementwise::key(program, layout, out.dtype, false);
         key.words.push(self.count as u32);
+        key.words.extend(self.reads.iter().map(|&read| read as u32));
         let key = Key { family: "windows", ..key };
         let pipeline = context
             .pipeline(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
@@ -84,17 +85,23 @@ impl Windows {
             let mut binds: SmallVec<[Bind; 16]> = SmallVec::new();
             let target = window(context.gpu, out.buffer, out.dtype, first, first + each - 1);
             binds.push(target.ok_or_else(too_large)?.bind);
-            for (x, &lie) in inputs.iter().zip(&layout.lies) {
-                if lie == Lie::Flat {
+            params.push(first as u32);
+            if layout.is_strided() {
+                params.extend(layout.axes.shape.iter().skip(1).map(|&d| d as u32));
+            }
+            for (i, x) in inputs.iter().enumerate() {
+                if self.reads[i] == Read::Flat {
                     binds.extend((0..self.count).map(|i| {
                         let start = ((x.offset + first) * 4 + i * WINDOW) as u64;
                         Bind { buffer: x.buffer, start, bytes: WINDOW as u64 }
                     }));
-                } else {
-                    let part = window(context.gpu, x.buffer, x.dtype, x.offset, x.offset);
-                    let part = part.ok_or_else(too_large)?;
-                    params.push((x.offset - part.skipped) as u32);
-                    binds.push(part.bind);
+                    continue;
+                }
+                let part = context.window(x)?;
+                binds.push(part.bind);
+                params.push((x.offset - part.skipped) as u32);
+                if layout.lies[i] == Lie::Strided {
+                    params.extend(layout.axes.strides[i].iter().map(|&s| s as i32 as u32));
                 }
             }
             params.extend_from_slice(constants);
@@ -103,26 +110,58 @@ impl Windows {
         Ok(out.elements() / each * each)
     }
 
-    fn text(self, program: &Program, layout: &Layout, out: Dtype) -> Text {
+    fn text(&self, program: &Program, layout: &Layout, out: Dtype) -> Text {
         let mut text = Text::new(false);
         text.output_of("vec4<u64>");
+        let first = text.take(1);
+        let (rank, strided) = (layout.axes.rank(), layout.is_strided());
         let mut loads = String::new();
+        if strided {
+            let sizes = text.take(rank - 1);
+            for i in 0..self.count {
+                let from = format!("p.p{first} + {}u + w * {TOGETHER}u", i * ELEMENTS);
+                positions(&mut loads, &format!("c{i}_"), &from, rank, sizes);
+            }
+        }
         // The arguments of the program for each element of each window.
         let mut arguments = vec![Vec::new(); self.count * TOGETHER];
-        for (&lie, &dtype) in layout.lies.iter().zip(&program.inputs) {
-            if lie != Lie::Flat {
-                let (n, offset) = (text.input(dtype), text.take(1));
-                let _ = writeln!(loads, "    let x{n} = ld{n}(p.p{offset});");
-                arguments.iter_mut().for_each(|arguments| arguments.push(format!("x{n}")));
+        for (x, ((&lie, &read), &dtype)) in
+            layout.lies.iter().zip(&self.reads).zip(&program.inputs).enumerate()
+        {
+            if read == Read::Flat {
+                for elements in arguments.chunks_mut(TOGETHER) {
+                    let n = text.inputs;
+                    text.window("vec4<u32>", 16);
+                    let _ = writeln!(loads, "    let x{n} = in{n}[2u * w];\n    let y{n} = in{n}[2u * w + 1u];");
+                    for (i, arguments) in elements.iter_mut().enumerate() {
+                        let half = if i < 4 { "x" } else { "y" };
+                        arguments.push(wgsl::decoded(dtype, &format!("{half}{n}[{}]", i % 4)));
+                    }
+                }
                 continue;
             }
-            for elements in arguments.chunks_mut(TOGETHER) {
-                let n = text.inputs;
-                text.window("vec4<u32>", 16);
-                let _ = writeln!(loads, "    let x{n} = in{n}[2u * w];\n    let y{n} = in{n}[2u * w + 1u];");
+            let n = text.inputs;
+            if read == Read::Run {
+                text.input_of("vec4<u64>");
+            } else {
+                text.input(dtype);
+            }
+            let offset = format!("p.p{}", text.take(1));
+            let strides = if lie == Lie::Strided { text.take(rank) } else { 0 };
+            for (j, elements) in arguments.chunks_mut(TOGETHER).enumerate() {
+                let at = || position_sum(&offset, &format!("c{j}_"), rank, strides);
+                let _ = match read {
+                    Read::Run => writeln!(loads, "    let q{x}_{j} = in{n}[({}) / {TOGETHER}u];", at()),
+                    Read::Repeat => writeln!(loads, "    let q{x}_{j} = ld{n}({});", at()),
+                    _ if j == 0 => writeln!(loads, "    let q{x} = ld{n}({offset});"),
+                    _ => Ok(()),
+                };
                 for (i, arguments) in elements.iter_mut().enumerate() {
-                    let half = if i < 4 { "x" } else { "y" };
-                    arguments.push(wgsl::decoded(dtype, &format!("{half}{n}[{}]", i % 4)));
+                    arguments.push(match read {
+                        Read::Run => pairs::unpacked(dtype, &format!("q{x}_{j}[{}]", i / 2), i),
+                        Read::Repeat => format!("q{x}_{j}"),
+                        _ => format!("q{x}"),
+                    });
                 }
             }
         }

@@ -211,6 +211,21 @@ impl Text {
         );
     }
 
+    /// The entry point of a kernel in which each vector of the output is made by `value(i)` for the first of its
+    /// elements. Parameter 0 is the number of elements.
+    pub fn vector_entry(&mut self, elements: usize) {
+        let _ = write!(
+            self.body,
+            "@compute @workgroup_size({GROUP})
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
+    let w = (wg.y * {ROW}u + wg.x) * {GROUP}u + li;
+    if (w * {elements}u >= p.p0) {{ return; }}
+    out[w] = value(w * {elements}u);
+}}
+"
+        );
+    }
+
     /// The whole text. Parameters come as immediates, or from the buffer bound last.
     pub fn finish(self, immediates: bool) -> String {
         let mut fields: Vec<String> = (0..self.params).map(|i| format!("p{i}: u32")).collect();
