@@ -10,16 +10,18 @@ use smallvec::SmallVec;
 use super::device::Gpu;
 use super::fallback::FallbackReason;
 use super::pairs::Pairs;
-use super::pieces::{self, Piece};
+use super::pieces;
 use super::pipeline::{Key, Pipeline};
 use super::record::folded;
 use super::step::MOST_AXES;
-use super::tensor::{Axes, Context, In, Out, position_sum, positions, shares, window};
+use super::tensor::{Axes, Context, In, Out, position_sum, positions, share_memory, shares, window};
+use super::transpose::Transposed;
 use super::wgsl::{self, GROUP, Text};
 use super::windows::Windows;
 use crate::array::{Dtype, Shape};
 use crate::backend::cpu::{element_bits, is_row_major};
 use crate::error::{Error, Result};
+use crate::memory::Buffer;
 use crate::op::{Arg, Func, Instr, Program};
 
 /// How an input lies.
@@ -108,7 +110,7 @@ pub(super) fn reaches(gpu: &Gpu, inputs: &[In], out: &Out) -> Result<(), Fallbac
     if all { Ok(()) } else { Err(FallbackReason::TooLarge) }
 }
 
-/// Runs `work` on inputs of which none is far: copies take the place of those that are.
+/// Runs `work` on inputs that kernels read well: copies take the place of those that are far, or transposed.
 fn near(
     context: &Context,
     inputs: &[In],
@@ -116,19 +118,27 @@ fn near(
     work: impl FnOnce(&[In], &Layout) -> Result<()>,
 ) -> Result<()> {
     let layout = Layout::new(inputs, out);
-    let far = |i: usize| is_far(context.gpu, &inputs[i], layout.lies[i]);
-    if !(0..inputs.len()).any(far) {
+    let mut copies: SmallVec<[Option<Buffer>; 4]> = SmallVec::new();
+    for (i, x) in inputs.iter().enumerate() {
+        copies.push(if is_far(context.gpu, x, layout.lies[i]) {
+            Some(pieces::row_major(context, x)?)
+        } else if let Some(transposed) = Transposed::of(context, x, &layout.axes, &layout.axes.strides[i]) {
+            let copy = context.scratch(x.elements() * x.dtype.size())?;
+            transposed.run(context, x, &copy)?;
+            Some(copy)
+        } else {
+            None
+        });
+    }
+    if copies.iter().all(Option::is_none) {
         return work(inputs, &layout);
     }
-    let copies: Vec<Option<Piece>> = (0..inputs.len())
-        .map(|i| far(i).then(|| pieces::row_major(context, &inputs[i])).transpose())
-        .collect::<Result<_>>()?;
     let strides = Shape::from(out.shape).row_major();
     let near: SmallVec<[In; 4]> = inputs
         .iter()
         .zip(&copies)
         .map(|(x, copy)| match copy {
-            Some(copy) => In { shape: out.shape, strides: &strides, ..copy.view(x.dtype) },
+            Some(buffer) => In { buffer, dtype: x.dtype, shape: out.shape, strides: &strides, offset: 0 },
             None => x.clone(),
         })
         .collect();
@@ -138,6 +148,14 @@ fn near(
 
 /// Runs a program over all elements of `out`.
 pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out) -> Result<()> {
+    if let [x] = inputs
+        && *program == copy_program(x.dtype)
+        && !share_memory(x.buffer, out.buffer)
+        && let Layout { axes, .. } = Layout::new(inputs, out)
+        && let Some(transposed) = Transposed::of(context, x, &axes, &axes.strides[0])
+    {
+        return transposed.run(context, x, out.buffer);
+    }
     near(context, inputs, out, |inputs, layout| run_near(context, program, layout, inputs, out))
 }
 

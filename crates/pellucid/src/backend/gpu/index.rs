@@ -119,7 +119,10 @@ pub(super) fn gather(
             sum("0u".to_owned(), order),
         );
         if vectors {
-            let _ = write!(text.body, "fn value(i: u32) -> {vector} {{\n{body}    return in0[source / {VECTOR}u];\n}}\n");
+            let _ = write!(
+                text.body,
+                "fn value(i: u32) -> {vector} {{\n{body}    return in0[source / {VECTOR}u];\n}}\n"
+            );
             text.vector_entry(VECTOR);
         } else {
             let ty = wgsl::scalar(out.dtype);

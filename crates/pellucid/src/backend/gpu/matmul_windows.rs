@@ -135,7 +135,8 @@ fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
     let a = pack(context, &product.a, out, sizes, Side::Rows)?;
     let b = pack(context, &product.b, out, sizes, Side::Columns)?;
     let (depth, rows, columns) = (sizes.depth(), sizes.m.div_ceil(SIDE), sizes.n.div_ceil(SIDE));
-    let window = |buffer, number: usize| Bind { buffer, start: (number * WINDOW) as u64, bytes: WINDOW as u64 };
+    let window =
+        |buffer, number: usize| Bind { buffer, start: (number * WINDOW) as u64, bytes: WINDOW as u64 };
     for batch in 0..sizes.batch {
         for (row, column) in (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))) {
             for first in (0..depth).step_by(PAIRS) {
@@ -151,7 +152,8 @@ fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
                 let pipeline =
                     context.pipeline(key, || ("matmul_windows".to_owned(), text(pairs, first > 0)))?;
                 let from = [row * SIDE, column * SIDE];
-                let params = [sizes.m, sizes.n, from[0], from[1], batch * sizes.m * sizes.n].map(|p| p as u32);
+                let params =
+                    [sizes.m, sizes.n, from[0], from[1], batch * sizes.m * sizes.n].map(|p| p as u32);
                 let groups = [
                     (sizes.n - from[1]).min(SIDE).div_ceil(LANES * COLUMNS) as u32,
                     (sizes.m - from[0]).min(SIDE).div_ceil(ROWS) as u32,
@@ -186,7 +188,10 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     for r in 0..ROWS {
         let _ = writeln!(body, "    var s{r} = vec4<f32>();");
         if adds {
-            let _ = writeln!(body, "    if (valid && row + {r}u < p.p0) {{ s{r} = out[at + {r}u * (p.p1 / 4u)]; }}");
+            let _ = writeln!(
+                body,
+                "    if (valid && row + {r}u < p.p0) {{ s{r} = out[at + {r}u * (p.p1 / 4u)]; }}"
+            );
         }
     }
     for pair in 0..pairs {
@@ -203,7 +208,8 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
         body.push_str("    }\n");
     }
     for r in 0..ROWS {
-        let _ = writeln!(body, "    if (valid && row + {r}u < p.p0) {{ out[at + {r}u * (p.p1 / 4u)] = s{r}; }}");
+        let _ =
+            writeln!(body, "    if (valid && row + {r}u < p.p0) {{ out[at + {r}u * (p.p1 / 4u)] = s{r}; }}");
     }
     body.push_str("}\n");
     text.body = body;
@@ -219,8 +225,7 @@ fn pack(context: &Context, x: &In, out: &Out, sizes: Sizes, side: Side) -> Resul
     let packed = context.scratch(sizes.batch * windows * WINDOW)?;
     let words = [x.dtype as u32, batch as u32, u32::from(side == Side::Rows)];
     let key = Key { family: "matmul_pack", words: SmallVec::from_slice(&words) };
-    let pipeline =
-        context.pipeline(key, || ("matmul_pack".to_owned(), pack_text(x.dtype, batch, side)))?;
+    let pipeline = context.pipeline(key, || ("matmul_pack".to_owned(), pack_text(x.dtype, batch, side)))?;
     let window = context.window(x)?;
     let mut params: SmallVec<[u32; 24]> =
         SmallVec::from_iter([windows, length.div_ceil(SIDE), length, sizes.k].map(|p| p as u32));

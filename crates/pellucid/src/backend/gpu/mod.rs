@@ -34,6 +34,7 @@ mod step;
 mod submit;
 mod tensor;
 mod transfer;
+mod transpose;
 mod validate;
 mod wgsl;
 mod windows;

@@ -240,15 +240,13 @@ pub(super) fn copies(gpu: &Gpu, x: &In) -> bool {
 }
 
 /// A row-major copy of an array that reaches further than one binding.
-pub(super) fn row_major(context: &Context, x: &In) -> Result<Piece> {
+pub(super) fn row_major(context: &Context, x: &In) -> Result<Buffer> {
     let (shape, strides) = long_axes(x);
     let x = &In { shape: &shape, strides: &strides, ..x.clone() };
-    let whole = Piece::new(context, x.dtype, Shape::from(shape.clone()))?;
+    let whole = context.scratch(x.elements() * x.dtype.size())?;
     let row = x.elements() / shape[0] * x.dtype.size();
     let length = rows_together(context.gpu, x.dtype, &shape).unwrap_or(1).min(shape[0]);
-    each_piece(x, &Cut { axis: 0, length }, |part, first| {
-        copy(context, part, &whole.buffer, (first * row) as u64)
-    })?;
+    each_piece(x, &Cut { axis: 0, length }, |part, first| copy(context, part, &whole, (first * row) as u64))?;
     Ok(whole)
 }
 

@@ -97,7 +97,8 @@ impl Pipelines {
             return Ok(known.clone());
         }
         let Source { label, text, msl, outputs, inputs, shared } = write();
-        let layout = self.layout(gpu, Bindings { outputs, inputs, shared, windows: 0, flags: false, params: false });
+        let layout =
+            self.layout(gpu, Bindings { outputs, inputs, shared, windows: 0, flags: false, params: false });
         let pipeline = gpu
             .guarded(|| match &msl {
                 Some((msl, workgroup)) if gpu.has(wgpu::Features::PASSTHROUGH_SHADERS) => {
@@ -166,10 +167,7 @@ impl Pipelines {
                     let input = binding >= outputs && binding < buffers;
                     let read_only = input && !shared || binding == last;
                     let window = input && windows >> (binding - outputs) & 1 == 1;
-                    buffer_entry(
-                        binding,
-                        if window { Uniform } else { Storage { read_only } },
-                    )
+                    buffer_entry(binding, if window { Uniform } else { Storage { read_only } })
                 })
                 .collect();
             gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
@@ -185,11 +183,7 @@ fn buffer_entry(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLay
     wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer {
-            ty,
-            has_dynamic_offset: false,
-            min_binding_size: None,
-        },
+        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
         count: None,
     }
 }

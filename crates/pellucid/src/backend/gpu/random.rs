@@ -74,9 +74,8 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
             let _ = writeln!(text.body, "    let v{i} = threefry_(k0, k1, {c}, half + {c});");
         }
         for (at, part) in [("w", "x"), ("p.p0 + w", "y")] {
-            let pairs: Vec<String> = (0..VECTOR / 2)
-                .map(|i| format!("pack_(v{}.{part}, v{}.{part})", 2 * i, 2 * i + 1))
-                .collect();
+            let pairs: Vec<String> =
+                (0..VECTOR / 2).map(|i| format!("pack_(v{}.{part}, v{}.{part})", 2 * i, 2 * i + 1)).collect();
             let _ = writeln!(text.body, "    out[{at}] = vec4<u64>({});", pairs.join(", "));
         }
         text.body.push_str("}\n");

@@ -94,9 +94,7 @@ fn cut(source: &Source, outputs: usize) -> Option<(Cut, usize)> {
     }
     let (cut, elements) = match (source.kept.as_slice(), source.reduced.as_slice()) {
         ([], &[(length, 1)]) => (runs(length)?, length),
-        (&[(rows, stride)], &[(length, 1)]) if stride == length as isize => {
-            (runs(length)?, rows * length)
-        }
+        (&[(rows, stride)], &[(length, 1)]) if stride == length as isize => (runs(length)?, rows * length),
         (&[(row, 1)], &[(rows, stride)])
             if stride == row as isize && row.is_multiple_of(COLUMNS) && ELEMENTS.is_multiple_of(row) =>
         {

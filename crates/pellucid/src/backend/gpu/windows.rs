@@ -76,8 +76,8 @@ impl Windows {
         key.words.push(self.count as u32);
         key.words.extend(self.reads.iter().map(|&read| read as u32));
         let key = Key { family: "windows", ..key };
-        let pipeline = context
-            .pipeline(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
+        let pipeline =
+            context.pipeline(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
         let each = self.count * ELEMENTS;
         let groups = (ELEMENTS / TOGETHER) as u32 / GROUP;
         for first in (0..out.elements() - each + 1).step_by(each) {
@@ -132,7 +132,8 @@ impl Windows {
                 for elements in arguments.chunks_mut(TOGETHER) {
                     let n = text.inputs;
                     text.window("vec4<u32>", 16);
-                    let _ = writeln!(loads, "    let x{n} = in{n}[2u * w];\n    let y{n} = in{n}[2u * w + 1u];");
+                    let _ =
+                        writeln!(loads, "    let x{n} = in{n}[2u * w];\n    let y{n} = in{n}[2u * w + 1u];");
                     for (i, arguments) in elements.iter_mut().enumerate() {
                         let half = if i < 4 { "x" } else { "y" };
                         arguments.push(wgsl::decoded(dtype, &format!("{half}{n}[{}]", i % 4)));
@@ -184,5 +185,44 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 "
         );
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::backend::gpu;
+    use crate::{Array, Device, Result, eval, is_available, ops, with_device};
+
+    /// Tests compare results; this one looks whether the kernels that are compared are those they mean.
+    #[test]
+    fn large_arrays_go_through_windows() -> Result<()> {
+        if !is_available(Device::gpu()) {
+            assert!(
+                std::env::var_os("CI").is_none_or(|v| v != "true"),
+                "no GPU; install mesa-vulkan-drivers"
+            );
+            return Ok(());
+        }
+        let gpu = gpu::gpu(0)?;
+        if !gpu.has_windows() {
+            return Ok(());
+        }
+        with_device(Device::gpu(), || -> Result<()> {
+            let x = Array::from_vec((0..1 << 18).map(|i| (i % 5) as f32).collect(), [512, 512])?;
+            let all = [
+                ops::add(&x, &x)?,
+                ops::matmul(&x, &x)?,
+                ops::sum(&x, 0, false)?,
+                ops::sum(&x, None, false)?,
+                ops::contiguous(&ops::transpose(&x, None)?)?,
+            ];
+            eval(&all)
+        })??;
+        let sources = gpu.pipelines.sources();
+        for label in ["add", "matmul_windows", "sum_windows", "transpose"] {
+            let found = sources.iter().any(|(name, text)| name == label && text.contains("var<uniform>"));
+            assert!(found, "{label} is not among {:?}", sources.iter().map(|s| &s.0).collect::<Vec<_>>());
+        }
+        Ok(())
     }
 }

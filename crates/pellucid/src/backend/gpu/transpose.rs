@@ -1,0 +1,111 @@
+//! Transposed matrices made row-major on a processor in software, through windows of uniform memory (see `windows`):
+//! elements that do not lie side by side are read one by one everywhere else.
+
+use std::fmt::Write;
+
+use smallvec::SmallVec;
+
+use super::pipeline::Key;
+use super::record::Bind;
+use super::tensor::{Axes, Context, In, share_memory};
+use super::wgsl::{Text, WINDOW};
+use crate::error::Result;
+use crate::memory::Buffer;
+
+/// Elements of a window, all of four bytes, and those that are written at once.
+const ELEMENTS: usize = WINDOW / 4;
+const TOGETHER: usize = 8;
+/// Windows of a launch.
+const COUNTS: std::ops::RangeInclusive<usize> = 2..=8;
+/// Invocations of a workgroup.
+const GROUP: usize = 32;
+
+/// A matrix whose columns lie one after the other, in whole windows.
+#[derive(Clone, Copy)]
+pub(super) struct Transposed {
+    rows: usize,
+    columns: usize,
+    /// Windows of a launch.
+    count: usize,
+}
+
+impl Transposed {
+    /// The input as one, where the output has these axes and it these strides along them.
+    pub fn of(context: &Context, x: &In, axes: &Axes, strides: &[isize]) -> Option<Transposed> {
+        let gpu = context.gpu;
+        let (&[rows, columns], &[1, between]) = (axes.shape.as_slice(), strides) else { return None };
+        let able = gpu.has_windows()
+            && gpu.has(wgpu::Features::SHADER_INT64)
+            && x.dtype.size() == 4
+            && x.offset.is_multiple_of(64)
+            && between == rows as isize
+            && rows.is_multiple_of(GROUP)
+            && (ELEMENTS / TOGETHER).is_multiple_of(rows);
+        if !able || !(rows * columns).is_multiple_of(ELEMENTS) {
+            return None;
+        }
+        let windows = rows * columns / ELEMENTS;
+        let count = COUNTS.rev().find(|&count| windows.is_multiple_of(count))?;
+        Some(Transposed { rows, columns, count })
+    }
+
+    /// Writes the elements of `x` to `out`, row-major.
+    pub fn run(self, context: &Context, x: &In, out: &Buffer) -> Result<()> {
+        debug_assert!(!share_memory(x.buffer, out));
+        let Transposed { rows, columns, count } = self;
+        let words = SmallVec::from_slice(&[rows as u32, count as u32]);
+        let pipeline =
+            context.pipeline(Key { family: "transpose", words }, || ("transpose".to_owned(), self.text()))?;
+        // Columns of a window.
+        let width = ELEMENTS / rows;
+        for first in (0..columns / width).step_by(count) {
+            let mut binds: SmallVec<[Bind; 9]> = SmallVec::new();
+            binds.push(Bind { buffer: out, start: 0, bytes: (rows * columns * 4) as u64 });
+            binds.extend((first..first + count).map(|i| {
+                let start = (x.offset * 4 + i * WINDOW) as u64;
+                Bind { buffer: x.buffer, start, bytes: WINDOW as u64 }
+            }));
+            let params = [columns as u32, (first * width) as u32];
+            context.launch(&pipeline, &binds, &params, [(rows / GROUP) as u32, 1, 1])?;
+        }
+        Ok(())
+    }
+
+    /// An invocation makes the columns of all windows in one row.
+    fn text(self) -> Text {
+        let Transposed { rows, count, .. } = self;
+        let width = ELEMENTS / rows;
+        let mut text = Text::new(false);
+        text.output_of("vec4<u64>");
+        // Columns, first column.
+        text.take(2);
+        (0..count).for_each(|_| text.window("vec4<u32>", 16));
+        let _ = write!(
+            text.body,
+            "fn pack_(a: u32, b: u32) -> u64 {{ return u64(a) | (u64(b) << 32u); }}
+@compute @workgroup_size({GROUP})
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
+    let r = wg.x * {GROUP}u + li;
+    let at = (r * p.p0 + p.p1) / {TOGETHER}u;
+    for (var v = 0u; v < {}u; v = v + 1u) {{
+        let start = v * {}u + r / 4u;
+",
+            width / TOGETHER,
+            TOGETHER * rows / 4
+        );
+        for n in 0..count {
+            let element = |i: usize| format!("in{n}[start + {}u][r % 4u]", i * rows / 4);
+            let pairs: Vec<String> = (0..TOGETHER / 2)
+                .map(|i| format!("pack_({}, {})", element(2 * i), element(2 * i + 1)))
+                .collect();
+            let _ = writeln!(
+                text.body,
+                "        out[at + {}u + v] = vec4<u64>({});",
+                n * width / TOGETHER,
+                pairs.join(", ")
+            );
+        }
+        text.body.push_str("    }\n}\n");
+        text
+    }
+}
