@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use super::pipeline::Key;
 use super::record::{Bind, folded};
-use super::reduce::{Combine, Source, VECTOR, push_axes, row_group, source_window, take_axes};
+use super::reduce::{Combine, Source, push_axes, row_group, source_window, take_axes};
+use super::software::VECTOR;
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Class, GROUP, ROW, Text};
 use crate::array::Dtype;

@@ -26,7 +26,7 @@ pub(crate) struct Gpu {
     pub submissions: Submissions,
     pub clock: Clock,
     pub info: DeviceInfo,
-    /// See [`lanes`](super::lanes::lanes).
+    /// See [`lanes`](super::software::lanes::lanes).
     pub lanes: OnceLock<u32>,
     faults: Arc<Faults>,
 }

@@ -9,15 +9,15 @@ use smallvec::SmallVec;
 
 use super::device::Gpu;
 use super::fallback::FallbackReason;
-use super::pairs::Pairs;
 use super::pieces;
 use super::pipeline::{Key, Pipeline};
 use super::record::folded;
+use super::software::pairs::Pairs;
+use super::software::transpose::Transposed;
+use super::software::windows::Windows;
 use super::step::MOST_AXES;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, share_memory, shares, window};
-use super::transpose::Transposed;
 use super::wgsl::{self, GROUP, Text};
-use super::windows::Windows;
 use crate::array::{Dtype, Shape};
 use crate::backend::cpu::{element_bits, is_row_major};
 use crate::error::{Error, Result};

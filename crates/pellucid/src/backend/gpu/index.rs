@@ -11,7 +11,7 @@ use super::check::Check;
 use super::device::Gpu;
 use super::pipeline::Key;
 use super::record::{Bind, folded};
-use super::reduce::VECTOR;
+use super::software::VECTOR;
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Class, GROUP, Text};
 use crate::array::{Dtype, Shape};

@@ -11,9 +11,9 @@ use super::device::Gpu;
 use super::pipeline::Key;
 use super::record::Bind;
 use super::reduce::convert;
+use super::software::{matmul_rows, matmul_windows};
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Text};
-use super::{matmul_rows, matmul_windows};
 use crate::array::{Dtype, Shape, Strides, broadcast_strides};
 use crate::error::Result;
 

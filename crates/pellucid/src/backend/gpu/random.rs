@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::assemble::launch;
 use super::pipeline::Key;
 use super::record::{Bind, folded};
-use super::reduce::VECTOR;
+use super::software::VECTOR;
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory, shares};
 use super::wgsl::{self, GROUP, ROW, Text};
 use crate::array::Dtype;

@@ -10,9 +10,10 @@ use smallvec::SmallVec;
 use super::device::Gpu;
 use super::pipeline::Key;
 use super::record::{Bind, folded};
+use super::software::{VECTOR, reduce_windows, softmax_rows};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
 use super::wgsl::{self, GROUP, ROW, Text};
-use super::{elementwise, pieces, reduce_windows, softmax_rows};
+use super::{elementwise, pieces};
 use crate::array::{Dtype, Shape};
 use crate::error::Result;
 use crate::memory::Buffer;
@@ -23,8 +24,6 @@ const RUN: usize = 512;
 /// Invocations that keep a large device busy.
 const BUSY: usize = 16_384;
 
-/// Elements that a processor in software reads at once.
-pub(super) const VECTOR: usize = 8;
 /// Workgroups that keep a processor in software busy.
 const BUSY_SOFTWARE: usize = 64;
 

@@ -12,16 +12,16 @@ const COLUMNS: usize = 4;
 const LANES: usize = 8;
 
 /// Rows and columns of a workgroup's block.
-pub(super) const BLOCK: [usize; 2] = [ROWS, COLUMNS * LANES];
+pub(in crate::backend::gpu) const BLOCK: [usize; 2] = [ROWS, COLUMNS * LANES];
 
 /// Numbers of the parameters that hold the strides of rows and columns.
-pub(super) struct Strides {
+pub(in crate::backend::gpu) struct Strides {
     pub a: (usize, usize),
     pub b: (usize, usize),
 }
 
 /// The entry point; `result` makes an element of the output of the sum `v` at row `r` and column `c`.
-pub(super) fn entry(strides: &Strides, base_c: &str, result: &str) -> String {
+pub(in crate::backend::gpu) fn entry(strides: &Strides, base_c: &str, result: &str) -> String {
     let ((a_row, a_col), (b_row, b_col)) = (strides.a, strides.b);
     let cells = || (0..ROWS).flat_map(|r| (0..COLUMNS).map(move |c| (r, c)));
     let mut text = format!(

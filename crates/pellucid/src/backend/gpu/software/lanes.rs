@@ -2,19 +2,19 @@
 
 use smallvec::SmallVec;
 
-use super::device::Gpu;
-use super::pipeline::Key;
-use super::record::{Bind, Dispatch, Recorder};
-use super::transfer;
-use super::wgsl::Text;
 use crate::array::Dtype;
+use crate::backend::gpu::device::Gpu;
+use crate::backend::gpu::pipeline::Key;
+use crate::backend::gpu::record::{Bind, Dispatch, Recorder};
+use crate::backend::gpu::transfer;
+use crate::backend::gpu::wgsl::Text;
 use crate::error::Result;
 use crate::stream::Stream;
 use crate::{call_site::CallSite, memory::Request};
 
 /// The size of a subgroup, asked for once by a kernel; 0 if it cannot be found out.
 #[track_caller]
-pub(super) fn lanes(gpu: &'static Gpu, stream: Stream) -> u32 {
+pub(in crate::backend::gpu) fn lanes(gpu: &'static Gpu, stream: Stream) -> u32 {
     let ask = || if gpu.has(wgpu::Features::SUBGROUP) { ask(gpu, stream).unwrap_or(0) } else { 0 };
     *gpu.lanes.get_or_init(ask)
 }

@@ -8,19 +8,17 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::elementwise::{self, Layout, Lie, too_large};
 use super::pairs::{self, Read};
-use super::pipeline::Key;
-use super::record::Bind;
-use super::tensor::{Context, In, Out, position_sum, positions, shares, window};
-use super::wgsl::{self, GROUP, Text, WINDOW};
+use super::{ELEMENTS, VECTOR};
 use crate::array::Dtype;
+use crate::backend::gpu::elementwise::{self, Layout, Lie, too_large};
+use crate::backend::gpu::pipeline::Key;
+use crate::backend::gpu::record::Bind;
+use crate::backend::gpu::tensor::{Context, In, Out, position_sum, positions, shares, window};
+use crate::backend::gpu::wgsl::{self, GROUP, Text, WINDOW};
 use crate::error::Result;
 use crate::op::Program;
 
-/// Elements of a window, all of four bytes, and those that an invocation makes of each.
-const ELEMENTS: usize = WINDOW / 4;
-const TOGETHER: usize = 8;
 /// Windows that pay for a launch.
 const LEAST: usize = 8;
 /// Operations per element, over all windows: the kernel's text has them all, and takes long to compile.
@@ -28,7 +26,7 @@ const MOST_WORK: usize = 40;
 
 /// How a kernel reads its inputs: row-major ones through windows, others as vectors of storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Windows {
+pub(in crate::backend::gpu) struct Windows {
     /// Windows of each input that has some.
     count: usize,
     reads: SmallVec<[Read; 4]>,
@@ -49,7 +47,7 @@ impl Windows {
         if !able || out.dtype.size() != 4 || shares(inputs, out.buffer) {
             return None;
         }
-        let reads = Read::all(inputs, layout, TOGETHER)?;
+        let reads = Read::all(inputs, layout, VECTOR)?;
         let flat = reads.iter().filter(|&&read| read == Read::Flat).count();
         // Bindings begin at multiples of 256 bytes.
         let aligned = |i: usize| reads[i] != Read::Flat || inputs[i].offset.is_multiple_of(64);
@@ -79,7 +77,7 @@ impl Windows {
         let pipeline =
             context.pipeline(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
         let each = self.count * ELEMENTS;
-        let groups = (ELEMENTS / TOGETHER) as u32 / GROUP;
+        let groups = (ELEMENTS / VECTOR) as u32 / GROUP;
         for first in (0..out.elements() - each + 1).step_by(each) {
             let mut params: SmallVec<[u32; 32]> = SmallVec::new();
             let mut binds: SmallVec<[Bind; 16]> = SmallVec::new();
@@ -119,17 +117,17 @@ impl Windows {
         if strided {
             let sizes = text.take(rank - 1);
             for i in 0..self.count {
-                let from = format!("p.p{first} + {}u + w * {TOGETHER}u", i * ELEMENTS);
+                let from = format!("p.p{first} + {}u + w * {VECTOR}u", i * ELEMENTS);
                 positions(&mut loads, &format!("c{i}_"), &from, rank, sizes);
             }
         }
         // The arguments of the program for each element of each window.
-        let mut arguments = vec![Vec::new(); self.count * TOGETHER];
+        let mut arguments = vec![Vec::new(); self.count * VECTOR];
         for (x, ((&lie, &read), &dtype)) in
             layout.lies.iter().zip(&self.reads).zip(&program.inputs).enumerate()
         {
             if read == Read::Flat {
-                for elements in arguments.chunks_mut(TOGETHER) {
+                for elements in arguments.chunks_mut(VECTOR) {
                     let n = text.inputs;
                     text.window("vec4<u32>", 16);
                     let _ =
@@ -149,10 +147,10 @@ impl Windows {
             }
             let offset = format!("p.p{}", text.take(1));
             let strides = if lie == Lie::Strided { text.take(rank) } else { 0 };
-            for (j, elements) in arguments.chunks_mut(TOGETHER).enumerate() {
+            for (j, elements) in arguments.chunks_mut(VECTOR).enumerate() {
                 let at = || position_sum(&offset, &format!("c{j}_"), rank, strides);
                 let _ = match read {
-                    Read::Run => writeln!(loads, "    let q{x}_{j} = in{n}[({}) / {TOGETHER}u];", at()),
+                    Read::Run => writeln!(loads, "    let q{x}_{j} = in{n}[({}) / {VECTOR}u];", at()),
                     Read::Repeat => writeln!(loads, "    let q{x}_{j} = ld{n}({});", at()),
                     _ if j == 0 => writeln!(loads, "    let q{x} = ld{n}({offset});"),
                     _ => Ok(()),
@@ -168,11 +166,11 @@ impl Windows {
         }
         let function = pairs::function(program, out, &mut text);
         let mut stores = String::new();
-        for (i, elements) in arguments.chunks(TOGETHER).enumerate() {
+        for (i, elements) in arguments.chunks(VECTOR).enumerate() {
             let _ = writeln!(
                 stores,
                 "    out[{}u + w] = vec4<u64>({});",
-                i * ELEMENTS / TOGETHER,
+                i * ELEMENTS / VECTOR,
                 pairs::packed(out, elements)
             );
         }

@@ -8,16 +8,16 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::device::Gpu;
-use super::elementwise::{Layout, Lie, instructions};
-use super::tensor::{Axes, In, Out, position_sum, positions};
-use super::wgsl::{self, GROUP, ROW, Text};
 use crate::array::Dtype;
+use crate::backend::gpu::device::Gpu;
+use crate::backend::gpu::elementwise::{Layout, Lie, instructions};
+use crate::backend::gpu::tensor::{Axes, In, Out, position_sum, positions};
+use crate::backend::gpu::wgsl::{self, GROUP, ROW, Text};
 use crate::op::Program;
 
 /// How a kernel reads what vectors of elements need of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Read {
+pub(in crate::backend::gpu) enum Read {
     /// One element serves all vectors.
     One,
     /// The vectors of a row-major array, one after the other.
@@ -55,7 +55,7 @@ impl Read {
 
 /// How a kernel goes over pairs of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pairs {
+pub(in crate::backend::gpu) struct Pairs {
     /// How many pairs an invocation has: one, or a vector of them.
     count: u32,
     /// Every invocation has its pairs, so that none has to look: where some may stop, all are slower.
@@ -153,13 +153,13 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 }
 
 /// Element `i` of a vector, of which `pair` is the pair it lies in.
-pub(super) fn unpacked(dtype: Dtype, pair: &str, i: usize) -> String {
+pub(in crate::backend::gpu) fn unpacked(dtype: Dtype, pair: &str, i: usize) -> String {
     let bits = if i.is_multiple_of(2) { format!("u32({pair})") } else { format!("u32({pair} >> 32u)") };
     wgsl::decoded(dtype, &bits)
 }
 
 /// A program as a function `value` of its inputs' elements.
-pub(super) fn function(program: &Program, out: Dtype, text: &mut Text) -> String {
+pub(in crate::backend::gpu) fn function(program: &Program, out: Dtype, text: &mut Text) -> String {
     let name = |(n, &dtype): (usize, &Dtype)| format!("x{n}: {}", wgsl::scalar(dtype));
     let names: Vec<String> = program.inputs.iter().enumerate().map(name).collect();
     let body = instructions(program, text);
@@ -167,7 +167,7 @@ pub(super) fn function(program: &Program, out: Dtype, text: &mut Text) -> String
 }
 
 /// The values of an even number of elements, given the function's arguments for each, as a list of pairs.
-pub(super) fn packed(out: Dtype, arguments: &[Vec<String>]) -> String {
+pub(in crate::backend::gpu) fn packed(out: Dtype, arguments: &[Vec<String>]) -> String {
     let value = |arguments: &[String]| bits(out, &format!("value({})", arguments.join(", ")));
     let pairs: Vec<String> = arguments
         .as_chunks::<2>()

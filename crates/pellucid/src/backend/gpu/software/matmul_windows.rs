@@ -9,21 +9,22 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::elementwise;
+use super::ELEMENTS;
 use super::lanes::lanes;
-use super::matmul::{Product, strides};
-use super::pipeline::Key;
-use super::record::Bind;
-use super::tensor::{Context, In, Out, position_sum, positions};
-use super::wgsl::{GROUP, Text, WINDOW};
 use crate::array::{Dtype, Shape};
+use crate::backend::gpu::elementwise;
+use crate::backend::gpu::matmul::{Product, strides};
+use crate::backend::gpu::pipeline::Key;
+use crate::backend::gpu::record::Bind;
+use crate::backend::gpu::tensor::{Context, In, Out, position_sum, positions};
+use crate::backend::gpu::wgsl::{GROUP, Text, WINDOW};
 use crate::error::Result;
 use crate::memory::Buffer;
 use crate::op::{Arg, BinaryOp, Func, Instr, Program, Scalar};
 
 /// Elements of a window along the axis that disappears, and along the other.
 const DEPTH: usize = 64;
-const SIDE: usize = WINDOW / 4 / DEPTH;
+const SIDE: usize = ELEMENTS / DEPTH;
 /// Pairs of windows that a launch multiplies: more make its text long, fewer read and write the result more often.
 const PAIRS: usize = 4;
 /// Invocations that share what they read of the first matrix; rows they make, and columns each of them makes.
@@ -61,7 +62,7 @@ impl Sizes {
 }
 
 /// Whether products are made here.
-pub(super) fn takes(context: &Context, product: &Product, out: &Out) -> bool {
+pub(in crate::backend::gpu) fn takes(context: &Context, product: &Product, out: &Out) -> bool {
     let (gpu, sizes) = (context.gpu, Sizes::of(product, out));
     let Sizes { batch, m, n, k } = sizes;
     let windows = batch * sizes.depth() * m.max(n).div_ceil(SIDE);
@@ -80,7 +81,7 @@ pub(super) fn takes(context: &Context, product: &Product, out: &Out) -> bool {
 }
 
 /// Multiplies; the result is new memory or shares none with the inputs.
-pub(super) fn run(context: &Context, product: &Product, out: &Out) -> Result<()> {
+pub(in crate::backend::gpu) fn run(context: &Context, product: &Product, out: &Out) -> Result<()> {
     if product.c.is_none() && product.alpha == 1.0 {
         return multiply(context, product, out);
     }

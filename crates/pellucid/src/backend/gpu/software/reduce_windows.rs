@@ -7,17 +7,16 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::pipeline::Key;
-use super::record::Bind;
-use super::reduce::{Axes, Combine, Source};
-use super::tensor::Context;
-use super::wgsl::{self, Text, WINDOW};
+use super::ELEMENTS;
 use crate::array::Dtype;
+use crate::backend::gpu::pipeline::Key;
+use crate::backend::gpu::record::Bind;
+use crate::backend::gpu::reduce::{Axes, Combine, Source};
+use crate::backend::gpu::tensor::Context;
+use crate::backend::gpu::wgsl::{self, Text, WINDOW};
 use crate::error::Result;
 use crate::memory::Buffer;
 
-/// Elements of a window, all of four bytes.
-const ELEMENTS: usize = WINDOW / 4;
 /// Windows that pay for a launch.
 const LEAST: usize = 4;
 /// Workgroups of a launch, for runs; and columns of a workgroup.
@@ -35,7 +34,7 @@ enum Cut {
 
 /// Reduces a row-major source to fewer accumulators, which are what remains to be reduced; `None` if it is not one
 /// that whole launches go over.
-pub(super) fn run(
+pub(in crate::backend::gpu) fn run(
     context: &Context,
     combine: Combine,
     acc: Dtype,

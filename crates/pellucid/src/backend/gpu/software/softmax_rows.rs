@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::device::Gpu;
-use super::pipeline::Key;
-use super::record::{Bind, folded};
-use super::reduce::{Source, push_axes, source_window, take_axes};
-use super::tensor::{Context, In, Out, position_sum, positions, shares};
-use super::wgsl::{GROUP, ROW, Text};
 use crate::array::Dtype;
+use crate::backend::gpu::device::Gpu;
+use crate::backend::gpu::pipeline::Key;
+use crate::backend::gpu::record::{Bind, folded};
+use crate::backend::gpu::reduce::{Source, push_axes, source_window, take_axes};
+use crate::backend::gpu::tensor::{Context, In, Out, position_sum, positions, shares};
+use crate::backend::gpu::wgsl::{GROUP, ROW, Text};
 use crate::error::Result;
 
 /// Most elements, or pairs of them, that an invocation holds.
@@ -41,7 +41,7 @@ fn plan(gpu: &Gpu, x: &In, axes: &[usize], out: &Out) -> Option<Plan> {
 }
 
 /// Makes the softmax of all rows; `false` if they are not of the kind that this can do.
-pub(super) fn run(context: &Context, x: &In, axes: &[usize], out: &Out) -> Result<bool> {
+pub(in crate::backend::gpu) fn run(context: &Context, x: &In, axes: &[usize], out: &Out) -> Result<bool> {
     let Some(plan) = plan(context.gpu, x, axes, out) else { return Ok(false) };
     let source = Source::unjoined(x, axes);
     let shared = shares(std::slice::from_ref(x), out.buffer);

@@ -5,16 +5,14 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::pipeline::Key;
-use super::record::Bind;
-use super::tensor::{Axes, Context, In, share_memory};
-use super::wgsl::{Text, WINDOW};
+use super::{ELEMENTS, VECTOR};
+use crate::backend::gpu::pipeline::Key;
+use crate::backend::gpu::record::Bind;
+use crate::backend::gpu::tensor::{Axes, Context, In, share_memory};
+use crate::backend::gpu::wgsl::{Text, WINDOW};
 use crate::error::Result;
 use crate::memory::Buffer;
 
-/// Elements of a window, all of four bytes, and those that are written at once.
-const ELEMENTS: usize = WINDOW / 4;
-const TOGETHER: usize = 8;
 /// Windows of a launch.
 const COUNTS: std::ops::RangeInclusive<usize> = 2..=8;
 /// Invocations of a workgroup.
@@ -22,7 +20,7 @@ const GROUP: usize = 32;
 
 /// A matrix whose columns lie one after the other, in whole windows.
 #[derive(Clone, Copy)]
-pub(super) struct Transposed {
+pub(in crate::backend::gpu) struct Transposed {
     rows: usize,
     columns: usize,
     /// Windows of a launch.
@@ -40,7 +38,7 @@ impl Transposed {
             && x.offset.is_multiple_of(64)
             && between == rows as isize
             && rows.is_multiple_of(GROUP)
-            && (ELEMENTS / TOGETHER).is_multiple_of(rows);
+            && (ELEMENTS / VECTOR).is_multiple_of(rows);
         if !able || !(rows * columns).is_multiple_of(ELEMENTS) {
             return None;
         }
@@ -86,22 +84,22 @@ impl Transposed {
 @compute @workgroup_size({GROUP})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let r = wg.x * {GROUP}u + li;
-    let at = (r * p.p0 + p.p1) / {TOGETHER}u;
+    let at = (r * p.p0 + p.p1) / {VECTOR}u;
     for (var v = 0u; v < {}u; v = v + 1u) {{
         let start = v * {}u + r / 4u;
 ",
-            width / TOGETHER,
-            TOGETHER * rows / 4
+            width / VECTOR,
+            VECTOR * rows / 4
         );
         for n in 0..count {
             let element = |i: usize| format!("in{n}[start + {}u][r % 4u]", i * rows / 4);
-            let pairs: Vec<String> = (0..TOGETHER / 2)
+            let pairs: Vec<String> = (0..VECTOR / 2)
                 .map(|i| format!("pack_({}, {})", element(2 * i), element(2 * i + 1)))
                 .collect();
             let _ = writeln!(
                 text.body,
                 "        out[at + {}u + v] = vec4<u64>({});",
-                n * width / TOGETHER,
+                n * width / VECTOR,
                 pairs.join(", ")
             );
         }
