@@ -104,6 +104,19 @@ fn floats_are_reduced_by_pieces_too() -> Result<()> {
     })
 }
 
+#[test]
+fn large_matrices_are_transposed() -> Result<()> {
+    on_gpu(|| {
+        let (rows, columns) = (20_480, 2048);
+        let x = ops::reshape(&ops::arange(0, rows * columns, 1, Dtype::Int32)?, [rows, columns])?;
+        let turned = ops::contiguous(&ops::transpose(&x, None)?)?;
+        let expected =
+            (0..(rows * columns) as i32).map(|i| i % rows as i32 * columns as i32 + i / rows as i32);
+        assert_eq!(first_difference(&turned.to_vec::<i32>()?, expected), None);
+        Ok(())
+    })
+}
+
 /// Drivers in software end loops after 65,535 rounds, without a word.
 #[test]
 fn long_runs_are_followed_to_their_end() -> Result<()> {

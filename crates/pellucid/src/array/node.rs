@@ -174,7 +174,8 @@ impl Drop for NodeRef {
         match self.only() {
             Some(node) => {
                 let node: *mut Node = node;
-                // SAFETY: the only handle, which is not used again; its memory is empty after the node is dropped.
+                // SAFETY: the only handle, which is not used again; its memory is empty after the node is dropped, and
+                // `MaybeUninit<Node>` has the layout of `Node`.
                 let empty = unsafe {
                     node.drop_in_place();
                     let place = Arc::into_raw(ManuallyDrop::take(&mut self.0));

@@ -18,8 +18,9 @@ use crate::op::{Arg, Func, Instr, Op, Program, Scalar};
 
 /// A longer program gains nothing: intermediate results already stay in the nearest cache.
 const MOST_INSTRUCTIONS: u32 = 1024;
-/// A GPU's kernel is compiled for each chain.
-const MOST_GPU_INSTRUCTIONS: u32 = 32;
+/// A GPU's kernel is compiled for each chain, the longer the more it computes: this many operations per element.
+const MOST_GPU_INSTRUCTIONS: u32 = 64;
+const MOST_GPU_WORK: u32 = 160;
 /// Each input costs a register block; a group stops growing here.
 const MOST_INPUTS: u32 = 24;
 
@@ -49,6 +50,8 @@ enum Consumers {
 struct Open {
     root: u32,
     instructions: u32,
+    /// Operations per element.
+    work: u32,
     inputs: u32,
     /// The last few arrays read from outside, so that one that is read again and again counts once.
     recent: [*const Node; 4],
@@ -109,7 +112,14 @@ pub(super) fn group(plan: &mut Plan) {
             Consumers::Group(g) if fusing && joins(plan, index, &scratch.groups[g as usize]) => g,
             _ => {
                 let recent = [std::ptr::null(); 4];
-                scratch.groups.push(Open { root: index, instructions: 0, inputs: 0, recent, first: 0 });
+                scratch.groups.push(Open {
+                    root: index,
+                    instructions: 0,
+                    work: 0,
+                    inputs: 0,
+                    recent,
+                    first: 0,
+                });
                 scratch.groups.len() as u32 - 1
             }
         };
@@ -117,6 +127,7 @@ pub(super) fn group(plan: &mut Plan) {
         let Some(work) = plan.entries[index as usize].work() else { continue };
         let open = &mut scratch.groups[group as usize];
         open.instructions += 1;
+        open.work += Func::of(&work.op).map_or(0, |func| func.flops() as u32);
         let whole = !work.op.is_elementwise();
         for (input, &producer) in work.inputs.iter().zip(plan.inputs(index)) {
             if producer == NONE {
@@ -207,6 +218,7 @@ fn joins_on_device(own: &Member, last: &Member, group: &Open) -> bool {
         gpu::can_fuse(device.index(), &work.op, compute, array.dtype())
     };
     group.instructions < MOST_GPU_INSTRUCTIONS
+        && group.work < MOST_GPU_WORK
         && group.inputs < gpu::most_inputs(device.index())
         && known(own) == known(last)
 }

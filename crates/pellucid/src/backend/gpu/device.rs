@@ -10,10 +10,14 @@ use super::clock::Clock;
 use super::pipeline::Pipelines;
 use super::submit::Submissions;
 use super::transfer;
-use super::wgsl::WINDOW;
+use super::wgsl::PANE;
 use crate::device::{Device, DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory;
+
+/// Panes (see `software`) that a launch can have on every device that has them, and at most.
+const LEAST_PANES: usize = 8;
+const MOST_PANES: usize = 15;
 
 /// One graphics processor, opened.
 pub(crate) struct Gpu {
@@ -257,9 +261,22 @@ impl Gpu {
         self.info.device_type == "software" && !*AS_HARDWARE
     }
 
-    /// Whether kernels read large arrays through windows of uniform memory.
-    pub fn has_windows(&self) -> bool {
-        self.is_software() && self.limits.max_uniform_buffer_binding_size >= WINDOW as u64
+    /// Whether kernels read and write vectors of 64-bit pairs.
+    pub fn has_vectors(&self) -> bool {
+        self.is_software() && self.has(wgpu::Features::SHADER_INT64)
+    }
+
+    /// Whether kernels read large arrays through panes of uniform memory.
+    pub fn has_panes(&self) -> bool {
+        let large = self.limits.max_uniform_buffer_binding_size >= PANE as u64;
+        self.has_vectors()
+            && large
+            && self.limits.max_uniform_buffers_per_shader_stage as usize >= LEAST_PANES
+    }
+
+    /// Panes of one launch. More than this many would make its text long without saving much.
+    pub fn most_panes(&self) -> usize {
+        (self.limits.max_uniform_buffers_per_shader_stage as usize).min(MOST_PANES)
     }
 
     pub fn has(&self, feature: wgpu::Features) -> bool {

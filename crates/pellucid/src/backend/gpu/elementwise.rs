@@ -12,9 +12,10 @@ use super::fallback::FallbackReason;
 use super::pieces;
 use super::pipeline::{Key, Pipeline};
 use super::record::folded;
+use super::software::VECTOR;
 use super::software::pairs::Pairs;
+use super::software::panes::Panes;
 use super::software::transpose::Transposed;
-use super::software::windows::Windows;
 use super::step::MOST_AXES;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, share_memory, shares, window};
 use super::wgsl::{self, GROUP, Text};
@@ -23,6 +24,9 @@ use crate::backend::cpu::{element_bits, is_row_major};
 use crate::error::{Error, Result};
 use crate::memory::Buffer;
 use crate::op::{Arg, Func, Instr, Program};
+
+/// Elements that whole workgroups of any kernel make: arrays are cut at multiples of them.
+const WHOLE: usize = VECTOR * GROUP as usize;
 
 /// How an input lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,9 +127,10 @@ fn near(
         copies.push(if is_far(context.gpu, x, layout.lies[i]) {
             Some(pieces::row_major(context, x)?)
         } else if let Some(transposed) = Transposed::of(context, x, &layout.axes, &layout.axes.strides[i]) {
-            let copy = context.scratch(x.elements() * x.dtype.size())?;
-            transposed.run(context, x, &copy)?;
-            Some(copy)
+            // Without room for a copy it is read where it lies.
+            let copy = context.scratch(x.elements() * x.dtype.size()).ok();
+            copy.as_ref().map_or(Ok(()), |copy| transposed.run(context, x, copy))?;
+            copy
         } else {
             None
         });
@@ -168,13 +173,25 @@ fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In]
             [bits as u32, (bits >> 32) as u32].into_iter().take(words_of(dtype))
         })
         .collect();
-    let done = match Windows::of(context, program, layout, inputs, out) {
-        Some(windows) => windows.run(context, program, layout, inputs, out, &constants)?,
-        None => 0,
-    };
-    if done == out.elements() {
-        return Ok(());
+    let panes = Panes::of(context, program, layout, inputs, out);
+    let done = panes.as_ref().map_or(0, |panes| panes.elements(out));
+    if done < out.elements() {
+        run_rest(context, program, layout, inputs, out, &constants, done)?;
     }
+    // Last, because a capture shows the kernel that was launched last.
+    panes.map_or(Ok(()), |panes| panes.run(context, program, layout, inputs, out, &constants))
+}
+
+/// Runs a program over all elements but the first `done`.
+fn run_rest(
+    context: &Context,
+    program: &Program,
+    layout: &Layout,
+    inputs: &[In],
+    out: &Out,
+    constants: &[u32],
+    done: usize,
+) -> Result<()> {
     let shared = shares(inputs, out.buffer);
     let pairs = Pairs::of(context.gpu, layout, inputs, out);
     let mut key = key(program, layout, out.dtype, shared);
@@ -190,7 +207,7 @@ fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In]
         (name(program), text)
     })?;
     let together = pairs.map_or_else(|| wgsl::per_word(out.dtype), |pairs| pairs.elements());
-    launch(context, &pipeline, layout, inputs, out, &constants, Share { together, done })
+    launch(context, &pipeline, layout, inputs, out, constants, Part { together, done })
 }
 
 /// Runs a formula of `x0`, `x1`, … (the inputs' elements) over all elements of `out`; `name` stands for the formula.
@@ -225,11 +242,11 @@ fn formula_near(
         (name.to_owned(), text)
     })?;
     let together = wgsl::per_word(out.dtype);
-    launch(context, &pipeline, layout, inputs, out, &[], Share { together, done: 0 })
+    launch(context, &pipeline, layout, inputs, out, &[], Part { together, done: 0 })
 }
 
-/// What a kernel does of the output.
-struct Share {
+/// The part of the output that a kernel makes.
+struct Part {
     /// Elements that an invocation makes.
     together: u32,
     /// Elements that are made already.
@@ -244,13 +261,13 @@ fn launch(
     inputs: &[In],
     out: &Out,
     constants: &[u32],
-    share: Share,
+    part: Part,
 ) -> Result<()> {
     let widest = inputs.iter().map(|x| x.dtype.size()).chain([out.dtype.size()]).max().unwrap_or(8);
-    let (all, most) = (out.elements(), context.gpu.largest_binding() as usize / 2 / widest / 1024 * 1024);
+    let (all, most) = (out.elements(), context.gpu.largest_binding() as usize / 2 / widest / WHOLE * WHOLE);
     let fits = all * widest + 256 <= context.gpu.largest_binding() as usize;
-    let step = if fits { all } else { most.max(1024) };
-    let mut first = share.done;
+    let step = if fits { all } else { most.max(WHOLE) };
+    let mut first = part.done;
     while first < all {
         let count = step.min(all - first);
         let mut params: SmallVec<[u32; 32]> = SmallVec::from_slice(&[count as u32, first as u32]);
@@ -266,16 +283,16 @@ fn launch(
                 Lie::Flat => (x.offset + first, x.offset + first + count - 1),
                 Lie::Strided => x.reach(),
             };
-            let part = window(context.gpu, x.buffer, x.dtype, low, high).ok_or_else(too_large)?;
-            binds.push(part.bind);
+            let window = window(context.gpu, x.buffer, x.dtype, low, high).ok_or_else(too_large)?;
+            binds.push(window.bind);
             let start = if layout.lies[i] == Lie::Flat { low } else { x.offset };
-            params.push((start - part.skipped) as u32);
+            params.push((start - window.skipped) as u32);
             if layout.lies[i] == Lie::Strided {
                 params.extend(layout.axes.strides[i].iter().map(|&s| s as i32 as u32));
             }
         }
         params.extend_from_slice(constants);
-        let words = count.div_ceil(share.together as usize);
+        let words = count.div_ceil(part.together as usize);
         context.launch(pipeline, &binds, &params, folded((words as u64).div_ceil(u64::from(GROUP))))?;
         first += count;
     }

@@ -44,14 +44,71 @@ pub(super) fn position(dtype: Dtype, size: &str) -> String {
 fn has_vectors(gpu: &Gpu, x: &In, axis: usize, moves: &[isize]) -> bool {
     let last = x.shape.len() - 1;
     let whole = |stride: &isize| stride % VECTOR as isize == 0;
-    gpu.is_software()
-        && gpu.has(wgpu::Features::SHADER_INT64)
+    gpu.has_vectors()
         && x.dtype.size() == 4
         && x.offset.is_multiple_of(VECTOR)
         && x.shape[last].is_multiple_of(VECTOR)
         && x.strides[last] == 1
         && whole(&x.strides[axis])
         && moves[..moves.len() - 1].iter().all(whole)
+}
+
+/// What the text of a gather depends on.
+struct Kind {
+    dtype: Dtype,
+    indices: Dtype,
+    /// Axes of the output, those of them that belong to the indices, and the first of these.
+    rank: usize,
+    count: usize,
+    first: usize,
+    vectors: bool,
+}
+
+impl Kind {
+    fn text(&self, shared: bool) -> Text {
+        let &Kind { dtype, indices, rank, count, first, vectors } = self;
+        let mut text = Text::new(shared);
+        text.flags = true;
+        let vector = format!("vec{}<u64>", VECTOR / 2);
+        text.output_of(if vectors { &vector } else { wgsl::stored(dtype) });
+        // Elements, flag, size of the axis, offsets, stride of the axis.
+        text.take(3);
+        let (offset, index_offset, stride) = (text.take(1), text.take(1), text.take(1));
+        let (sizes, strides) = (text.take(rank.saturating_sub(1)), text.take(rank));
+        let (index_strides, order) = (text.take(count), text.take(count));
+        if vectors {
+            text.input_of(&vector);
+        } else {
+            text.input(dtype);
+        }
+        text.input(indices);
+        let mut body = String::new();
+        positions(&mut body, "c", "i", rank, sizes);
+        let sum = |start: String, parameters: usize| {
+            (0..count).fold(start, |s, d| s + &format!(" + c{} * p.p{}", first + d, parameters + d))
+        };
+        let start = position_sum(&format!("p.p{offset}"), "c", rank, strides);
+        let _ = write!(
+            body,
+            "    let v = ld1({});\n    {}
+    if (!good) {{ atomicMin(&flags[p.p1], {}); }}
+    let source = {start} + select(0u, at, good) * p.p{stride};\n",
+            sum(format!("p.p{index_offset}"), index_strides),
+            position(indices, "p.p2"),
+            sum("0u".to_owned(), order),
+        );
+        let (ty, value) = match vectors {
+            true => (vector.as_str(), format!("in0[source / {VECTOR}u]")),
+            false => (wgsl::scalar(dtype), "ld0(source)".to_owned()),
+        };
+        let _ = write!(text.body, "fn value(i: u32) -> {ty} {{\n{body}    return {value};\n}}\n");
+        if vectors {
+            text.vector_entry(VECTOR);
+        } else {
+            text.map_entry(dtype);
+        }
+        text
+    }
 }
 
 /// Elements of `inputs[0]` along `axis` at the positions in `inputs[1]`.
@@ -87,50 +144,10 @@ pub(super) fn gather(
         rank as u32 | (count as u32) << 8 | (axis as u32) << 16,
         u32::from(way == Way::Take) | u32::from(shared) << 1 | u32::from(vectors) << 2,
     ];
+    let kind = Kind { dtype: out.dtype, indices: indices.dtype, rank, count, first, vectors };
     let pipeline = context.pipeline(Key { family: "gather", words: SmallVec::from_slice(&words) }, || {
-        let mut text = Text::new(shared);
-        text.flags = true;
-        let vector = format!("vec{}<u64>", VECTOR / 2);
-        text.output_of(if vectors { &vector } else { wgsl::stored(out.dtype) });
-        // Elements, flag, size of the axis, offsets, stride of the axis.
-        text.take(3);
-        let (offset, index_offset, stride) = (text.take(1), text.take(1), text.take(1));
-        let (sizes, strides) = (text.take(rank.saturating_sub(1)), text.take(rank));
-        let (index_strides, order) = (text.take(count), text.take(count));
-        if vectors {
-            text.input_of(&vector);
-        } else {
-            text.input(out.dtype);
-        }
-        text.input(indices.dtype);
-        let mut body = String::new();
-        positions(&mut body, "c", "i", rank, sizes);
-        let sum = |start: String, parameters: usize| {
-            (0..count).fold(start, |s, d| s + &format!(" + c{} * p.p{}", first + d, parameters + d))
-        };
-        let from = position_sum(&format!("p.p{offset}"), "c", rank, strides);
-        let _ = write!(
-            body,
-            "    let v = ld1({});\n    {}
-    if (!good) {{ atomicMin(&flags[p.p1], {}); }}
-    let source = {from} + select(0u, at, good) * p.p{stride};\n",
-            sum(format!("p.p{index_offset}"), index_strides),
-            position(indices.dtype, "p.p2"),
-            sum("0u".to_owned(), order),
-        );
-        if vectors {
-            let _ = write!(
-                text.body,
-                "fn value(i: u32) -> {vector} {{\n{body}    return in0[source / {VECTOR}u];\n}}\n"
-            );
-            text.vector_entry(VECTOR);
-        } else {
-            let ty = wgsl::scalar(out.dtype);
-            let _ = write!(text.body, "fn value(i: u32) -> {ty} {{\n{body}    return ld0(source);\n}}\n");
-            text.map_entry(out.dtype);
-        }
         let name = if way == Way::Take { "take" } else { "take_along_axis" };
-        (name.to_owned(), text)
+        (name.to_owned(), kind.text(shared))
     })?;
     let (source, at) = (context.window(x)?, context.window(indices)?);
     let mut params: SmallVec<[u32; 48]> = SmallVec::from_slice(&[

@@ -1,5 +1,5 @@
 //! Matrix products, batched over leading axes: tiles in workgroup memory, a 4×4 block of results per invocation. On a
-//! processor in software, [`matmul_rows`] instead.
+//! processor in software, [`matmul_panes`] or [`matmul_rows`] instead.
 //!
 //! Matrices keep their strides. The 16-bit types are multiplied in `f32` and rounded once.
 
@@ -11,7 +11,7 @@ use super::device::Gpu;
 use super::pipeline::Key;
 use super::record::Bind;
 use super::reduce::convert;
-use super::software::{matmul_rows, matmul_windows};
+use super::software::{matmul_panes, matmul_rows};
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Text};
 use crate::array::{Dtype, Shape, Strides, broadcast_strides};
@@ -29,13 +29,14 @@ pub(super) struct Product<'a> {
     pub alpha: f64,
 }
 
-/// Whether a launch can have this many workgroups.
-pub(super) fn reaches(out: &Out) -> bool {
+/// Whether a launch can have this many workgroups, and a binding reaches all sums.
+pub(super) fn reaches(gpu: &Gpu, out: &Out) -> bool {
     let rank = out.shape.len();
     let batch: usize = out.shape[..rank - 2].iter().product();
     let [rows, columns] = matmul_rows::BLOCK.map(|size| size.min(TILE));
     let (rows, columns) = (out.shape[rank - 2].div_ceil(rows), out.shape[rank - 1].div_ceil(columns));
-    batch <= 65_535 && rows <= 65_535 && columns <= 65_535
+    let sums = (out.elements() * out.dtype.size().max(4)) as u64;
+    batch <= 65_535 && rows <= 65_535 && columns <= 65_535 && sums <= gpu.largest_binding()
 }
 
 /// Whether products are made by [`matmul_rows`].
@@ -64,8 +65,8 @@ fn deepest(gpu: &Gpu, out: Dtype) -> usize {
 
 /// Multiplies, in several launches that each add to the result of the one before where one does not go far enough.
 fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
-    if matmul_windows::takes(context, product, out) {
-        return matmul_windows::run(context, product, out);
+    if matmul_panes::run(context, product, out)? {
+        return Ok(());
     }
     let (a, b) = (&product.a, &product.b);
     let (a_axis, b_axis) = (a.shape.len() - 1, b.shape.len() - 2);

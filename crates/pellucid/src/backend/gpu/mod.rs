@@ -23,6 +23,7 @@ mod random;
 mod record;
 mod reduce;
 mod scan;
+mod softmax_rows;
 mod software;
 mod sort;
 mod step;

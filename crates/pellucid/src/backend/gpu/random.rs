@@ -38,9 +38,7 @@ fn threefry_(k0: u32, k1: u32, c0: u32, c1: u32) -> vec2<u32> {
 /// Words of `width` bytes, an equal share of `out` for each key (`[..., 2]`).
 pub(super) fn random_bits(context: &Context, keys: &In, width: u8, out: &Out) -> Result<()> {
     let one_key = keys.elements() == 2;
-    let vectors = context.gpu.is_software()
-        && context.gpu.has(wgpu::Features::SHADER_INT64)
-        && out.elements().is_multiple_of(2 * VECTOR);
+    let vectors = context.gpu.has_vectors() && out.elements().is_multiple_of(2 * VECTOR);
     if one_key && width == 4 && vectors && !share_memory(keys.buffer, out.buffer) {
         return pairs_of_vectors(context, keys, out);
     }
@@ -58,8 +56,7 @@ fn pairs_of_vectors(context: &Context, keys: &In, out: &Out) -> Result<()> {
         let [vectors, offset, halves] = [0; 3].map(|_| text.take(1));
         let _ = write!(
             text.body,
-            "{}fn pack_(a: u32, b: u32) -> u64 {{ return u64(a) | (u64(b) << 32u); }}
-@compute @workgroup_size({GROUP})
+            "{}@compute @workgroup_size({GROUP})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let w = (wg.y * {ROW}u + wg.x) * {GROUP}u + li;
     if (w >= p.p{vectors}) {{ return; }}

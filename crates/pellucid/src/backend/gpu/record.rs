@@ -2,6 +2,7 @@
 //! been collected.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::{Mutex, RwLock};
@@ -155,8 +156,10 @@ impl Recorder {
             pass.pop_debug_group();
         }
         for bind in dispatch.binds {
-            self.bytes += bind.bytes;
-            self.held.entry(bind.buffer.id()).or_insert_with(|| bind.buffer.clone());
+            if let Entry::Vacant(place) = self.held.entry(bind.buffer.id()) {
+                self.bytes += bind.buffer.bytes() as u64;
+                place.insert(bind.buffer.clone());
+            }
         }
         self.launches += 1;
         if observe::is_observed() {

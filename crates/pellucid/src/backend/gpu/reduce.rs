@@ -10,10 +10,10 @@ use smallvec::SmallVec;
 use super::device::Gpu;
 use super::pipeline::Key;
 use super::record::{Bind, folded};
-use super::software::{VECTOR, reduce_windows, softmax_rows};
+use super::software::{VECTOR, reduce_panes};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
 use super::wgsl::{self, GROUP, ROW, Text};
-use super::{elementwise, pieces};
+use super::{elementwise, pieces, softmax_rows};
 use crate::array::{Dtype, Shape};
 use crate::error::Result;
 use crate::memory::Buffer;
@@ -104,12 +104,12 @@ impl Combine {
             Combine::Max if complex => (lowest.to_owned(), "cmax_(a, b)".to_owned()),
             Combine::Max => (
                 lowest.to_owned(),
-                if float { "select(a, b, isnan_(b) || a < b)" } else { "max(a, b)" }.to_owned(),
+                if float { "select(a, b, isnan_(b) | (a < b))" } else { "max(a, b)" }.to_owned(),
             ),
             Combine::Min if complex => (highest.to_owned(), "cmin_(a, b)".to_owned()),
             Combine::Min => (
                 highest.to_owned(),
-                if float { "select(a, b, isnan_(b) || b < a)" } else { "min(a, b)" }.to_owned(),
+                if float { "select(a, b, isnan_(b) | (b < a))" } else { "min(a, b)" }.to_owned(),
             ),
             Combine::All => ("1u".to_owned(), "a & b".to_owned()),
             Combine::Any => ("0u".to_owned(), "a | b".to_owned()),
@@ -124,10 +124,7 @@ impl Combine {
 }
 
 /// Equal maxima are not subtracted: both may be infinite.
-const EXP_SUM: &str = "fn scale_(x: f32, m: f32) -> f32 {
-    if (x == m) { return 1.0; }
-    return exp_(x - m);
-}
+const EXP_SUM: &str = "fn scale_(x: f32, m: f32) -> f32 { return select(exp_(x - m), 1.0, x == m); }
 fn expsum_(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     let m = max_(a.x, b.x);
     return vec2<f32>(m, a.y * scale_(a.x, m) + b.y * scale_(b.x, m));
@@ -191,8 +188,7 @@ impl<'a> Source<'a> {
 
     /// Whether a processor in software can read whole vectors (see `pairs`): then runs are such vectors.
     pub fn has_vectors(&self, gpu: &Gpu) -> bool {
-        gpu.is_software()
-            && gpu.has(wgpu::Features::SHADER_INT64)
+        gpu.has_vectors()
             && self.dtype.size() == 4
             && self.offset.is_multiple_of(VECTOR)
             && self.kept.iter().all(|a| a.1 % VECTOR as isize == 0)
@@ -248,7 +244,7 @@ pub(super) fn run(
     outputs: usize,
     target: &Buffer,
 ) -> Result<()> {
-    if let Some((partial, [kept, reduced])) = reduce_windows::run(context, combine, acc, &source, outputs)? {
+    if let Some((partial, [kept, reduced])) = reduce_panes::run(context, combine, acc, &source, outputs)? {
         let next = Source { buffer: &partial, dtype: acc, offset: 0, kept, reduced, partial: true };
         return run(context, combine, acc, next, outputs, target);
     }

@@ -110,7 +110,7 @@ pub(crate) fn supports(
         Op::Reduce { .. } | Op::Scan { .. } => Ok(()),
         Op::Sort { .. } => holds(bound(sort::scratch_bytes(&inputs[0], false)), FallbackReason::TooLarge),
         Op::Argsort { .. } => holds(bound(sort::scratch_bytes(&inputs[0], true)), FallbackReason::TooLarge),
-        Op::Matmul | Op::Addmm { .. } => holds(matmul::reaches(out), FallbackReason::TooLarge),
+        Op::Matmul | Op::Addmm { .. } => holds(matmul::reaches(gpu, out), FallbackReason::TooLarge),
         Op::Custom(spec) => custom::supports(gpu, spec),
         _ => Err(FallbackReason::NoKernel),
     }

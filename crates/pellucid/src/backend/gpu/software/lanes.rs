@@ -12,11 +12,18 @@ use crate::error::Result;
 use crate::stream::Stream;
 use crate::{call_site::CallSite, memory::Request};
 
-/// The size of a subgroup, asked for once by a kernel; 0 if it cannot be found out.
+/// The size of a subgroup, asked for by a kernel until there is an answer; 0 without one.
 #[track_caller]
 pub(in crate::backend::gpu) fn lanes(gpu: &'static Gpu, stream: Stream) -> u32 {
-    let ask = || if gpu.has(wgpu::Features::SUBGROUP) { ask(gpu, stream).unwrap_or(0) } else { 0 };
-    *gpu.lanes.get_or_init(ask)
+    if let Some(&known) = gpu.lanes.get() {
+        return known;
+    }
+    let answer = if gpu.has(wgpu::Features::SUBGROUP) { ask(gpu, stream) } else { Ok(0) };
+    match answer {
+        Ok(size) => *gpu.lanes.get_or_init(|| size),
+        // There may be room for the question later.
+        Err(_) => 0,
+    }
 }
 
 #[track_caller]

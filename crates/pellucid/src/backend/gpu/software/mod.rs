@@ -3,20 +3,27 @@
 //! Such a processor reads storage invocation by invocation, waiting each time at a price that hardly depends on the size
 //! of what is read; arithmetic is cheap beside that, and workgroup memory no faster than any other. So `pairs` reads
 //! vectors of 64-bit pairs. Of uniform memory it reads what neighbours need at once, but a kernel sees no more than a
-//! window of that: the files named after it go over large arrays window by window.
+//! pane of that through one binding. So large arrays are gone over pane by pane; and since a launch costs as much as
+//! reading a few of them, each has as many as pay.
 
 pub(super) mod lanes;
+pub(super) mod matmul_panes;
 pub(super) mod matmul_rows;
-pub(super) mod matmul_windows;
 pub(super) mod pairs;
-pub(super) mod reduce_windows;
-pub(super) mod softmax_rows;
+pub(super) mod panes;
+pub(super) mod reduce_panes;
 pub(super) mod transpose;
-pub(super) mod windows;
 
-use super::wgsl::WINDOW;
+use super::record::Bind;
+use super::wgsl::PANE;
+use crate::memory::Buffer;
 
 /// Elements of four bytes that are read or written at once.
 pub(super) const VECTOR: usize = 8;
-/// Elements of four bytes in a window.
-const ELEMENTS: usize = WINDOW / 4;
+/// Elements of four bytes in a pane.
+const ELEMENTS: usize = PANE / 4;
+
+/// The pane with this number of an array that begins `offset` elements of four bytes after its buffer's start.
+fn pane(buffer: &Buffer, offset: usize, number: usize) -> Bind<'_> {
+    Bind { buffer, start: (offset * 4 + number * PANE) as u64, bytes: PANE as u64 }
+}

@@ -67,7 +67,7 @@ impl Pairs {
     /// The longest vectors of pairs that all arrays are read and written in; `None` if there are none, or the device
     /// gains nothing.
     pub fn of(gpu: &Gpu, layout: &Layout, inputs: &[In], out: &Out) -> Option<Pairs> {
-        if !gpu.is_software() || !gpu.has(wgpu::Features::SHADER_INT64) || out.dtype.size() != 4 {
+        if !gpu.has_vectors() || out.dtype.size() != 4 {
             return None;
         }
         let n = out.elements();
@@ -173,7 +173,7 @@ pub(in crate::backend::gpu) fn packed(out: Dtype, arguments: &[Vec<String>]) -> 
         .as_chunks::<2>()
         .0
         .iter()
-        .map(|[low, high]| format!("u64({}) | (u64({}) << 32u)", value(low), value(high)))
+        .map(|[low, high]| format!("pack_({}, {})", value(low), value(high)))
         .collect();
     pairs.join(", ")
 }

@@ -1,29 +1,29 @@
-//! Transposed matrices made row-major on a processor in software, through windows of uniform memory (see `windows`):
-//! elements that do not lie side by side are read one by one everywhere else.
+//! Transposed matrices made row-major, through panes of uniform memory: elements that do not lie side by side are read
+//! one by one everywhere else.
 
 use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::{ELEMENTS, VECTOR};
+use super::{ELEMENTS, VECTOR, pane};
 use crate::backend::gpu::pipeline::Key;
 use crate::backend::gpu::record::Bind;
 use crate::backend::gpu::tensor::{Axes, Context, In, share_memory};
-use crate::backend::gpu::wgsl::{Text, WINDOW};
+use crate::backend::gpu::wgsl::Text;
 use crate::error::Result;
 use crate::memory::Buffer;
 
-/// Windows of a launch.
+/// Panes of a launch.
 const COUNTS: std::ops::RangeInclusive<usize> = 2..=8;
 /// Invocations of a workgroup.
 const GROUP: usize = 32;
 
-/// A matrix whose columns lie one after the other, in whole windows.
+/// A matrix whose columns lie one after the other, in whole panes.
 #[derive(Clone, Copy)]
 pub(in crate::backend::gpu) struct Transposed {
     rows: usize,
     columns: usize,
-    /// Windows of a launch.
+    /// Panes of a launch.
     count: usize,
 }
 
@@ -32,18 +32,18 @@ impl Transposed {
     pub fn of(context: &Context, x: &In, axes: &Axes, strides: &[isize]) -> Option<Transposed> {
         let gpu = context.gpu;
         let (&[rows, columns], &[1, between]) = (axes.shape.as_slice(), strides) else { return None };
-        let able = gpu.has_windows()
-            && gpu.has(wgpu::Features::SHADER_INT64)
+        let able = gpu.has_panes()
             && x.dtype.size() == 4
             && x.offset.is_multiple_of(64)
             && between == rows as isize
             && rows.is_multiple_of(GROUP)
             && (ELEMENTS / VECTOR).is_multiple_of(rows);
-        if !able || !(rows * columns).is_multiple_of(ELEMENTS) {
+        let reached = (rows * columns * 4) as u64 <= gpu.largest_binding();
+        if !able || !reached || !(rows * columns).is_multiple_of(ELEMENTS) {
             return None;
         }
-        let windows = rows * columns / ELEMENTS;
-        let count = COUNTS.rev().find(|&count| windows.is_multiple_of(count))?;
+        let panes = rows * columns / ELEMENTS;
+        let count = COUNTS.rev().find(|&count| panes.is_multiple_of(count))?;
         Some(Transposed { rows, columns, count })
     }
 
@@ -54,22 +54,19 @@ impl Transposed {
         let words = SmallVec::from_slice(&[rows as u32, count as u32]);
         let pipeline =
             context.pipeline(Key { family: "transpose", words }, || ("transpose".to_owned(), self.text()))?;
-        // Columns of a window.
+        // Columns of a pane.
         let width = ELEMENTS / rows;
         for first in (0..columns / width).step_by(count) {
             let mut binds: SmallVec<[Bind; 9]> = SmallVec::new();
             binds.push(Bind { buffer: out, start: 0, bytes: (rows * columns * 4) as u64 });
-            binds.extend((first..first + count).map(|i| {
-                let start = (x.offset * 4 + i * WINDOW) as u64;
-                Bind { buffer: x.buffer, start, bytes: WINDOW as u64 }
-            }));
+            binds.extend((first..first + count).map(|i| pane(x.buffer, x.offset, i)));
             let params = [columns as u32, (first * width) as u32];
             context.launch(&pipeline, &binds, &params, [(rows / GROUP) as u32, 1, 1])?;
         }
         Ok(())
     }
 
-    /// An invocation makes the columns of all windows in one row.
+    /// An invocation makes the columns of all panes in one row.
     fn text(self) -> Text {
         let Transposed { rows, count, .. } = self;
         let width = ELEMENTS / rows;
@@ -77,11 +74,10 @@ impl Transposed {
         text.output_of("vec4<u64>");
         // Columns, first column.
         text.take(2);
-        (0..count).for_each(|_| text.window("vec4<u32>", 16));
+        (0..count).for_each(|_| text.pane("vec4<u32>", 16));
         let _ = write!(
             text.body,
-            "fn pack_(a: u32, b: u32) -> u64 {{ return u64(a) | (u64(b) << 32u); }}
-@compute @workgroup_size({GROUP})
+            "@compute @workgroup_size({GROUP})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let r = wg.x * {GROUP}u + li;
     let at = (r * p.p0 + p.p1) / {VECTOR}u;

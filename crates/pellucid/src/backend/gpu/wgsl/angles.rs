@@ -181,7 +181,7 @@ fn angle_(x: f32) -> Angle_ {
     let high = max(a, b);
     let low = min(a, b);
     let v = high + log1p_(exp_(low - high));
-    return select(select(v, high, isinf_(high) || isinf_(low)), nan_(), isnan_(a) || isnan_(b));
+    return select(select(v, high, isinf_(high) | isinf_(low)), nan_(), isnan_(a) | isnan_(b));
 }\n",
     ),
     (
@@ -272,8 +272,8 @@ fn angle_(x: f32) -> Angle_ {
     return r;
 }\n",
     ),
-    ("max_", "fn max_(a: f32, b: f32) -> f32 { return select(b, a, a > b || isnan_(a)); }\n"),
-    ("min_", "fn min_(a: f32, b: f32) -> f32 { return select(b, a, a < b || isnan_(a)); }\n"),
+    ("max_", "fn max_(a: f32, b: f32) -> f32 { return select(b, a, (a > b) | isnan_(a)); }\n"),
+    ("min_", "fn min_(a: f32, b: f32) -> f32 { return select(b, a, (a < b) | isnan_(a)); }\n"),
     ("sign_", "fn sign_(x: f32) -> f32 { return select(0.0, 1.0, x > 0.0) - select(0.0, 1.0, x < 0.0); }\n"),
     (
         "cmul_",

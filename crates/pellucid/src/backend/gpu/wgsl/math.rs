@@ -1,7 +1,8 @@
 //! Functions that WGSL lacks, or defines too loosely: drivers may be off by thousands of ULPs in `asin` and flush or
 //! drop NaN. Each kernel gets those it calls and what they call.
 //!
-//! They choose between results instead of branching: neighbours run together, so that most branches are taken by both
+//! They choose between results instead of branching, and combine conditions by `|` and `&`, since `||` and `&&` are
+//! branches too: neighbours run together, so that most branches are taken by both
 //! sides anyway, and a processor in software pays for the masks besides.
 
 use super::angles;
@@ -43,6 +44,7 @@ fn calls(text: &str, name: &str) -> bool {
 const HELPERS: &[(&str, &str)] = &[
     // Drivers reorder sums and join constants, which undoes what was split to keep digits: hide a result from them.
     ("keep_", "fn keep_(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ p.zero); }\n"),
+    ("pack_", "fn pack_(a: u32, b: u32) -> u64 { return u64(a) | (u64(b) << 32u); }\n"),
     ("inf_", "fn inf_() -> f32 { var b = 0x7f800000u; return bitcast<f32>(b); }\n"),
     ("nan_", "fn nan_() -> f32 { var b = 0x7fc00000u; return bitcast<f32>(b); }\n"),
     ("isnan_", "fn isnan_(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }\n"),
@@ -145,7 +147,7 @@ fn expr_(x: f32) -> Reduced_ {
         "fn expm1_(x: f32) -> f32 {
     let r = expr_(clamp(x, -30.0, 89.0));
     let s = pow2_(r.n - 1);
-    return select(select(2.0 * fma(s, r.e, s - 0.5), r.e, r.n == 0), x, isnan_(x) || x == 0.0);
+    return select(select(2.0 * fma(s, r.e, s - 0.5), r.e, r.n == 0), x, isnan_(x) | (x == 0.0));
 }\n",
     ),
     // log of a number in [sqrt 1/2, sqrt 2) given as f = m - 1.
@@ -213,7 +215,7 @@ fn log_parts_(x: f32) -> Parts_ {
         "fn log1p_(x: f32) -> f32 {
     let u = keep_(1.0 + x);
     let l = log_(u);
-    let v = select(l, l + (x - (u - 1.0)) / u, u > 0.0 && x < 16777216.0);
+    let v = select(l, l + (x - (u - 1.0)) / u, (u > 0.0) & (x < 16777216.0));
     return select(v, x, u == 1.0);
 }\n",
     ),

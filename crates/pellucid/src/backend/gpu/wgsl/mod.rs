@@ -19,8 +19,8 @@ pub(crate) const GROUP: u32 = 256;
 /// Workgroups along x where one row of them is not enough.
 pub(super) const ROW: u32 = 32_768;
 
-/// Bytes of a window: what a binding of uniform memory can hold everywhere.
-pub(super) const WINDOW: usize = 65_536;
+/// Bytes of a pane: what a kernel sees of uniform memory through one binding.
+pub(super) const PANE: usize = 65_536;
 
 /// Elements in one 32-bit word; 1 for wider ones.
 pub(super) fn per_word(dtype: Dtype) -> u32 {
@@ -108,8 +108,8 @@ pub(crate) struct Text {
     pub shared: bool,
     /// The kernel reports positions in `flags`, an array of atomic `u32` bound after the inputs.
     pub flags: bool,
-    /// Inputs that are windows of uniform memory, a bit each.
-    pub windows: u32,
+    /// Inputs that are panes of uniform memory, a bit each.
+    pub panes: u64,
 }
 
 impl Text {
@@ -121,7 +121,7 @@ impl Text {
             params: 0,
             shared,
             flags: false,
-            windows: 0,
+            panes: 0,
         }
     }
 
@@ -169,14 +169,14 @@ impl Text {
         self.inputs += 1;
     }
 
-    /// Declares the next input as a window of uniform memory: an array of a WGSL type of this many bytes.
-    pub fn window(&mut self, stored: &str, bytes: usize) {
-        let (n, binding, count) = (self.inputs, self.inputs + 1, WINDOW / bytes);
+    /// Declares the next input as a pane of uniform memory: an array of a WGSL type of this many bytes.
+    pub fn pane(&mut self, stored: &str, bytes: usize) {
+        let (n, binding, count) = (self.inputs, self.inputs + 1, PANE / bytes);
         let _ = writeln!(
             self.declarations,
             "@group(0) @binding({binding}) var<uniform> in{n}: array<{stored}, {count}>;"
         );
-        self.windows |= 1 << n;
+        self.panes |= 1 << n;
         self.inputs += 1;
     }
 

@@ -39,8 +39,10 @@ fn products_of_all_layouts() -> Result<()> {
 
 #[test]
 fn products_in_batches() -> Result<()> {
-    let shapes: [(&[usize], &[usize]); 4] = [
+    let shapes: [(&[usize], &[usize]); 6] = [
         (&[3, 100, 80], &[80, 64]),
+        (&[2, 300, 80], &[2, 80, 520]),
+        (&[5, 3, 40, 80], &[1, 80, 64]),
         (&[100, 80], &[3, 80, 64]),
         (&[2, 1, 70, 90], &[3, 90, 68]),
         (&[1, 3, 40, 300], &[2, 1, 300, 40]),
@@ -49,6 +51,27 @@ fn products_in_batches() -> Result<()> {
         let inputs = [small(a, Dtype::Float32, 3)?, small(b, Dtype::Float32, 4)?];
         same(&format!("{a:?} @ {b:?}"), &inputs, |x| ops::add(&ops::matmul(&x[0], &x[1])?, 0.0))?;
     }
+    let inputs = [small(&[2, 300, 100], Dtype::Float32, 3)?, small(&[2, 100, 64], Dtype::Float32, 4)?];
+    same("views", &inputs, |x| {
+        let a = ops::flip(&x[0].index(idx![.., 3..203, 5..95])?, 1)?;
+        let b = ops::flip(&x[1].index(idx![.., 5..95, 8..60])?, 2)?;
+        ops::add(&ops::matmul(&a, &b)?, 0.0)
+    })?;
+    let odd =
+        [on_cpu(|| made(&[100, 70], Dtype::Float32, 3))?, on_cpu(|| made(&[70, 64], Dtype::Float32, 4))?];
+    same("numbers that are none", &odd, |x| {
+        let product = ops::matmul(&x[0], &x[1])?;
+        ops::where_(&ops::isnan(&product)?, 7.0, &product)
+    })?;
+    let inputs = [
+        small(&[512, 300], Dtype::Float32, 5)?,
+        small(&[300, 256], Dtype::Float32, 6)?,
+        small(&[256], Dtype::Float32, 7)?,
+        small(&[512, 1], Dtype::Float32, 8)?,
+    ];
+    same("and what is added in place", &inputs, |x| {
+        ops::multiply(&ops::add(&ops::matmul(&x[0], &x[1])?, &x[2])?, &x[3])
+    })?;
     for c in [vec![100, 64], vec![64], vec![100, 1]] {
         let inputs = [
             small(&c, Dtype::Float32, 5)?,
@@ -120,22 +143,45 @@ fn reductions_of_many_elements() -> Result<()> {
             })?;
         }
     }
-    // Not a number stays what it is.
-    let x = on_cpu(|| made(&[1024, 256], Dtype::Float32, 9))?;
+    // Some rows and columns hold what is no number.
+    let x = on_cpu(|| {
+        let few = |shape| ops::equal(&ops::remainder(&made(shape, Dtype::Int32, 9)?, 50)?, 0);
+        let odd = ops::logical_and(&few(&[1024, 1])?, &few(&[1, 256])?)?;
+        ops::where_(&odd, f32::NAN, &made(&[1024, 256], Dtype::Int32, 10)?)
+    })?;
     for axis in [0, 1] {
-        same("min", std::slice::from_ref(&x), |x| ops::isnan(&ops::min(&x[0], axis, false)?))?;
+        same("min", std::slice::from_ref(&x), |x| {
+            let least = ops::min(&x[0], axis, false)?;
+            ops::where_(&ops::isnan(&least)?, 1000.0, &least)
+        })?;
     }
+    let x = small(&[600, 512], Dtype::Float32, 11)?;
+    same("of a part", std::slice::from_ref(&x), |x| ops::sum(&x[0].index(idx![88..])?, 0, false))?;
+    same("of a part", std::slice::from_ref(&x), |x| ops::sum(&x[0].index(idx![88..])?, 1, false))?;
+    // A long sum in one order would be 4e-5 off.
+    let tenths = on_cpu(|| ops::full([3840, 64], 0.1, Dtype::Float32))?;
+    same("long sums keep their digits", &[tenths], |x| {
+        let off = ops::abs(&ops::subtract(&ops::sum(&x[0], 0, false)?, 384.0)?)?;
+        ops::less(&off, 384.0 * 1e-5)
+    })?;
     Ok(())
 }
 
 #[test]
 fn transposed_matrices() -> Result<()> {
-    for (rows, columns) in [(512, 256), (64, 1024), (2048, 64), (96, 512), (500, 100), (256, 192)] {
+    for (rows, columns) in [(512, 256), (512, 640), (64, 1024), (2048, 64), (96, 512), (500, 100), (256, 192)]
+    {
         for dtype in [Dtype::Float32, Dtype::Int32, Dtype::Float16] {
             let x = on_cpu(|| made(&[rows, columns], dtype, 10))?;
             let other = on_cpu(|| made(&[columns, rows], dtype, 11))?;
             let what = format!("{dtype} {rows}x{columns}");
             same(&what, std::slice::from_ref(&x), |x| ops::contiguous(&ops::transpose(&x[0], None)?))?;
+            same(&what, std::slice::from_ref(&x), |x| {
+                let rest = ops::flatten(&x[0], 0, -1)?.index(idx![64..])?;
+                let rest =
+                    ops::reshape(&rest.index(idx![..(rows * columns / 2) as i64])?, [-1, rows as i64])?;
+                ops::contiguous(&ops::transpose(&rest, None)?)
+            })?;
             same(&what, &[x, other], |x| ops::maximum(&ops::transpose(&x[0], None)?, &x[1]))?;
         }
     }
@@ -151,6 +197,9 @@ fn rows_are_gathered() -> Result<()> {
     same("of a part", &[x.clone(), indices], |x| {
         ops::take(&x[0].index(idx![.., 8..32])?, &ops::subtract(&x[1], 300)?, 0)
     })?;
+    let three = on_cpu(|| made(&[4, 30, 16], Dtype::Float32, 14))?;
+    let few = on_cpu(|| Ok(Array::from([3, -1, 29])))?;
+    same("of a middle axis", &[three, few], |x| ops::take(&x[0], &x[1], 1))?;
     if is_available(Device::gpu()) {
         let bad = on_cpu(|| Ok(Array::from([3, 500, 1])))?;
         let taken = with_device(Device::gpu(), || ops::take(&x, &bad, 0))??;
@@ -162,6 +211,10 @@ fn rows_are_gathered() -> Result<()> {
 
 #[test]
 fn random_bits_are_those_of_the_cpu() -> Result<()> {
+    let keys = on_cpu(|| random::split(&random::key(7)?, 5))?;
+    same("of one of many keys", std::slice::from_ref(&keys), |keys| {
+        random::bits([4096], 4, Some(&keys[0].index(idx![3])?))
+    })?;
     let key = on_cpu(|| random::key(7))?;
     for (n, width) in [(1 << 16, 4), (48, 4), (1001, 4), (4096, 2), (33, 1)] {
         same(&format!("{n} of {width} bytes"), std::slice::from_ref(&key), |key| {
@@ -174,7 +227,7 @@ fn random_bits_are_those_of_the_cpu() -> Result<()> {
 /// The kernels for hardware give the same, in a process of their own.
 #[test]
 fn kernels_for_hardware_agree_too() {
-    let Ok(program) = std::env::current_exe() else { return };
+    let program = std::env::current_exe().expect("the test program has a place");
     let child = std::process::Command::new(program)
         .args(["--skip", "kernels_for_hardware_agree_too", "--nocapture"])
         .env("PELLUCID_HARDWARE_KERNELS", "1")

@@ -1,38 +1,35 @@
-//! Elementwise kernels that read their inputs through windows of uniform memory.
-//!
-//! A processor in software reads storage invocation by invocation, waiting each time, but of uniform memory it reads
-//! what neighbours need at once. A kernel sees no more than a window of that, and a launch costs it as much as reading
-//! a few of them: so each launch has as many windows as the device can bind, and what is left over goes the other way.
+//! Elementwise kernels that read their inputs through panes of uniform memory, as many as the device can bind; what is
+//! left over is read from storage.
 
 use std::fmt::Write;
 
 use smallvec::SmallVec;
 
 use super::pairs::{self, Read};
-use super::{ELEMENTS, VECTOR};
+use super::{ELEMENTS, VECTOR, pane};
 use crate::array::Dtype;
 use crate::backend::gpu::elementwise::{self, Layout, Lie, too_large};
 use crate::backend::gpu::pipeline::Key;
 use crate::backend::gpu::record::Bind;
 use crate::backend::gpu::tensor::{Context, In, Out, position_sum, positions, shares, window};
-use crate::backend::gpu::wgsl::{self, GROUP, Text, WINDOW};
+use crate::backend::gpu::wgsl::{self, GROUP, Text};
 use crate::error::Result;
 use crate::op::Program;
 
-/// Windows that pay for a launch.
+/// Panes that pay for a launch.
 const LEAST: usize = 8;
-/// Operations per element, over all windows: the kernel's text has them all, and takes long to compile.
+/// Operations per element, over all panes: the kernel's text has them all, and takes long to compile.
 const MOST_WORK: usize = 40;
 
-/// How a kernel reads its inputs: row-major ones through windows, others as vectors of storage.
+/// How a kernel reads its inputs: row-major ones through panes, others as vectors of storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::backend::gpu) struct Windows {
-    /// Windows of each input that has some.
+pub(in crate::backend::gpu) struct Panes {
+    /// Panes of each input that has some.
     count: usize,
     reads: SmallVec<[Read; 4]>,
 }
 
-impl Windows {
+impl Panes {
     /// As many as the device can bind and the arrays fill; `None` if they would not pay.
     pub fn of(
         context: &Context,
@@ -40,11 +37,10 @@ impl Windows {
         layout: &Layout,
         inputs: &[In],
         out: &Out,
-    ) -> Option<Windows> {
+    ) -> Option<Panes> {
         let gpu = context.gpu;
-        let able = gpu.has_windows() && gpu.has(wgpu::Features::SHADER_INT64);
         // A launch may not read as uniform memory, or only read, what it writes.
-        if !able || out.dtype.size() != 4 || shares(inputs, out.buffer) {
+        if !gpu.has_panes() || out.dtype.size() != 4 || shares(inputs, out.buffer) {
             return None;
         }
         let reads = Read::all(inputs, layout, VECTOR)?;
@@ -55,12 +51,18 @@ impl Windows {
             return None;
         }
         let work = program.instrs.iter().map(|i| i.func.flops() as usize).sum::<usize>().max(1);
-        let bound = gpu.limits.max_uniform_buffers_per_shader_stage as usize / flat;
+        let bound = gpu.most_panes() / flat;
         let count = bound.min(MOST_WORK / work).min(out.elements() / ELEMENTS);
-        (count * flat >= LEAST).then_some(Windows { count, reads })
+        (count * flat >= LEAST).then_some(Panes { count, reads })
     }
 
-    /// Runs a program over as many of the first elements of `out` as whole launches make; returns their number.
+    /// How many of the first elements of `out` whole launches make.
+    pub fn elements(&self, out: &Out) -> usize {
+        let each = self.count * ELEMENTS;
+        out.elements() / each * each
+    }
+
+    /// Runs a program over those elements.
     pub fn run(
         &self,
         context: &Context,
@@ -69,11 +71,11 @@ impl Windows {
         inputs: &[In],
         out: &Out,
         constants: &[u32],
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let mut key = elementwise::key(program, layout, out.dtype, false);
         key.words.push(self.count as u32);
         key.words.extend(self.reads.iter().map(|&read| read as u32));
-        let key = Key { family: "windows", ..key };
+        let key = Key { family: "panes", ..key };
         let pipeline =
             context.pipeline(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
         let each = self.count * ELEMENTS;
@@ -89,10 +91,7 @@ impl Windows {
             }
             for (i, x) in inputs.iter().enumerate() {
                 if self.reads[i] == Read::Flat {
-                    binds.extend((0..self.count).map(|i| {
-                        let start = ((x.offset + first) * 4 + i * WINDOW) as u64;
-                        Bind { buffer: x.buffer, start, bytes: WINDOW as u64 }
-                    }));
+                    binds.extend((0..self.count).map(|i| pane(x.buffer, x.offset + first, i)));
                     continue;
                 }
                 let part = context.window(x)?;
@@ -105,74 +104,38 @@ impl Windows {
             params.extend_from_slice(constants);
             context.launch(&pipeline, &binds, &params, [groups, 1, 1])?;
         }
-        Ok(out.elements() / each * each)
+        Ok(())
     }
 
     fn text(&self, program: &Program, layout: &Layout, out: Dtype) -> Text {
         let mut text = Text::new(false);
         text.output_of("vec4<u64>");
         let first = text.take(1);
-        let (rank, strided) = (layout.axes.rank(), layout.is_strided());
+        let rank = layout.axes.rank();
         let mut loads = String::new();
-        if strided {
+        if layout.is_strided() {
             let sizes = text.take(rank - 1);
             for i in 0..self.count {
                 let from = format!("p.p{first} + {}u + w * {VECTOR}u", i * ELEMENTS);
                 positions(&mut loads, &format!("c{i}_"), &from, rank, sizes);
             }
         }
-        // The arguments of the program for each element of each window.
+        // The arguments of the program for each element of each pane.
         let mut arguments = vec![Vec::new(); self.count * VECTOR];
-        for (x, ((&lie, &read), &dtype)) in
-            layout.lies.iter().zip(&self.reads).zip(&program.inputs).enumerate()
-        {
-            if read == Read::Flat {
-                for elements in arguments.chunks_mut(VECTOR) {
-                    let n = text.inputs;
-                    text.window("vec4<u32>", 16);
-                    let _ =
-                        writeln!(loads, "    let x{n} = in{n}[2u * w];\n    let y{n} = in{n}[2u * w + 1u];");
-                    for (i, arguments) in elements.iter_mut().enumerate() {
-                        let half = if i < 4 { "x" } else { "y" };
-                        arguments.push(wgsl::decoded(dtype, &format!("{half}{n}[{}]", i % 4)));
-                    }
-                }
-                continue;
-            }
-            let n = text.inputs;
-            if read == Read::Run {
-                text.input_of("vec4<u64>");
-            } else {
-                text.input(dtype);
-            }
-            let offset = format!("p.p{}", text.take(1));
-            let strides = if lie == Lie::Strided { text.take(rank) } else { 0 };
-            for (j, elements) in arguments.chunks_mut(VECTOR).enumerate() {
-                let at = || position_sum(&offset, &format!("c{j}_"), rank, strides);
-                let _ = match read {
-                    Read::Run => writeln!(loads, "    let q{x}_{j} = in{n}[({}) / {VECTOR}u];", at()),
-                    Read::Repeat => writeln!(loads, "    let q{x}_{j} = ld{n}({});", at()),
-                    _ if j == 0 => writeln!(loads, "    let q{x} = ld{n}({offset});"),
-                    _ => Ok(()),
-                };
-                for (i, arguments) in elements.iter_mut().enumerate() {
-                    arguments.push(match read {
-                        Read::Run => pairs::unpacked(dtype, &format!("q{x}_{j}[{}]", i / 2), i),
-                        Read::Repeat => format!("q{x}_{j}"),
-                        _ => format!("q{x}"),
-                    });
+        for (i, &dtype) in program.inputs.iter().enumerate() {
+            match self.reads[i] {
+                Read::Flat => load_panes(&mut text, &mut loads, dtype, &mut arguments),
+                read => {
+                    let rank = if layout.lies[i] == Lie::Strided { rank } else { 0 };
+                    load_storage(&mut text, &mut loads, dtype, read, rank, &mut arguments);
                 }
             }
         }
         let function = pairs::function(program, out, &mut text);
         let mut stores = String::new();
         for (i, elements) in arguments.chunks(VECTOR).enumerate() {
-            let _ = writeln!(
-                stores,
-                "    out[{}u + w] = vec4<u64>({});",
-                i * ELEMENTS / VECTOR,
-                pairs::packed(out, elements)
-            );
+            let (at, values) = (i * ELEMENTS / VECTOR, pairs::packed(out, elements));
+            let _ = writeln!(stores, "    out[{at}u + w] = vec4<u64>({values});");
         }
         let _ = write!(
             text.body,
@@ -186,14 +149,62 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     }
 }
 
+/// Reads a vector of each pane of an input.
+fn load_panes(text: &mut Text, loads: &mut String, dtype: Dtype, arguments: &mut [Vec<String>]) {
+    for elements in arguments.chunks_mut(VECTOR) {
+        let n = text.inputs;
+        text.pane("vec4<u32>", 16);
+        let _ = writeln!(loads, "    let x{n} = in{n}[2u * w];\n    let y{n} = in{n}[2u * w + 1u];");
+        for (i, arguments) in elements.iter_mut().enumerate() {
+            let half = if i < 4 { "x" } else { "y" };
+            arguments.push(wgsl::decoded(dtype, &format!("{half}{n}[{}]", i % 4)));
+        }
+    }
+}
+
+/// Reads from storage what the vectors of all panes need of an input with so many strides.
+fn load_storage(
+    text: &mut Text,
+    loads: &mut String,
+    dtype: Dtype,
+    read: Read,
+    rank: usize,
+    arguments: &mut [Vec<String>],
+) {
+    let n = text.inputs;
+    if read == Read::Run {
+        text.input_of("vec4<u64>");
+    } else {
+        text.input(dtype);
+    }
+    let (offset, strides) = (format!("p.p{}", text.take(1)), text.take(rank));
+    for (pane, elements) in arguments.chunks_mut(VECTOR).enumerate() {
+        let at = position_sum(&offset, &format!("c{pane}_"), rank, strides);
+        let name = if read == Read::One { format!("q{n}") } else { format!("q{n}_{pane}") };
+        let _ = match read {
+            Read::Run => writeln!(loads, "    let {name} = in{n}[({at}) / {VECTOR}u];"),
+            // One element serves all panes.
+            Read::One if pane > 0 => Ok(()),
+            _ => writeln!(loads, "    let {name} = ld{n}({at});"),
+        };
+        for (i, arguments) in elements.iter_mut().enumerate() {
+            arguments.push(match read {
+                Read::Run => pairs::unpacked(dtype, &format!("{name}[{}]", i / 2), i),
+                _ => name.clone(),
+            });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::lanes::lanes;
     use crate::backend::gpu;
     use crate::{Array, Device, Result, eval, is_available, ops, with_device};
 
     /// Tests compare results; this one looks whether the kernels that are compared are those they mean.
     #[test]
-    fn large_arrays_go_through_windows() -> Result<()> {
+    fn large_arrays_go_through_panes() -> Result<()> {
         if !is_available(Device::gpu()) {
             assert!(
                 std::env::var_os("CI").is_none_or(|v| v != "true"),
@@ -202,7 +213,7 @@ mod tests {
             return Ok(());
         }
         let gpu = gpu::gpu(0)?;
-        if !gpu.has_windows() {
+        if !gpu.has_panes() {
             return Ok(());
         }
         with_device(Device::gpu(), || -> Result<()> {
@@ -217,7 +228,11 @@ mod tests {
             eval(&all)
         })??;
         let sources = gpu.pipelines.sources();
-        for label in ["add", "matmul_windows", "sum_windows", "transpose"] {
+        let mut labels = vec!["add", "sum_panes", "transpose"];
+        if lanes(gpu, crate::default_stream(Device::gpu())?) == 8 {
+            labels.push("matmul");
+        }
+        for label in labels {
             let found = sources.iter().any(|(name, text)| name == label && text.contains("var<uniform>"));
             assert!(found, "{label} is not among {:?}", sources.iter().map(|s| &s.0).collect::<Vec<_>>());
         }

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
+use super::device::Gpu;
+use super::pipeline::Key;
+use super::record::{Bind, folded};
+use super::reduce::{Source, push_axes, source_window, take_axes};
+use super::tensor::{Context, In, Out, position_sum, positions, shares};
+use super::wgsl::{GROUP, ROW, Text};
 use crate::array::Dtype;
-use crate::backend::gpu::device::Gpu;
-use crate::backend::gpu::pipeline::Key;
-use crate::backend::gpu::record::{Bind, folded};
-use crate::backend::gpu::reduce::{Source, push_axes, source_window, take_axes};
-use crate::backend::gpu::tensor::{Context, In, Out, position_sum, positions, shares};
-use crate::backend::gpu::wgsl::{GROUP, ROW, Text};
 use crate::error::Result;
 
 /// Most elements, or pairs of them, that an invocation holds.
@@ -33,7 +33,7 @@ fn plan(gpu: &Gpu, x: &In, axes: &[usize], out: &Out) -> Option<Plan> {
     let even = x.offset.is_multiple_of(2)
         && x.shape[last].is_multiple_of(2)
         && x.strides[..last].iter().all(|s| s % 2 == 0);
-    let pairs = even && gpu.is_software() && gpu.has(wgpu::Features::SHADER_INT64);
+    let pairs = even && gpu.has_vectors();
     let count = x.shape[last] / if pairs { 2 } else { 1 };
     let each = count.div_ceil(GROUP as usize);
     // Short rows would leave most of a workgroup idle.
@@ -41,7 +41,7 @@ fn plan(gpu: &Gpu, x: &In, axes: &[usize], out: &Out) -> Option<Plan> {
 }
 
 /// Makes the softmax of all rows; `false` if they are not of the kind that this can do.
-pub(in crate::backend::gpu) fn run(context: &Context, x: &In, axes: &[usize], out: &Out) -> Result<bool> {
+pub(super) fn run(context: &Context, x: &In, axes: &[usize], out: &Out) -> Result<bool> {
     let Some(plan) = plan(context.gpu, x, axes, out) else { return Ok(false) };
     let source = Source::unjoined(x, axes);
     let shared = shares(std::slice::from_ref(x), out.buffer);
@@ -72,7 +72,7 @@ fn text(plan: &Plan, kept: usize, shared: bool, subgroups: bool) -> Text {
         text.output_of("u64");
         text.input_of("u64");
         body.push_str(PAIR);
-        let store = "out[to + j] = pack_(e * inverse);";
+        let store = "out[to + j] = pack_two_(e * inverse);";
         ("vec2<f32>", "unpack_(in0[(base >> 1u) + j])", store, "max(most.x, most.y)", "total.x + total.y", 2)
     } else {
         text.output(Dtype::Float32);
@@ -142,7 +142,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 const PAIR: &str = "fn unpack_(q: u64) -> vec2<f32> {
     return vec2<f32>(bitcast<f32>(u32(q)), bitcast<f32>(u32(q >> 32u)));
 }
-fn pack_(v: vec2<f32>) -> u64 { return u64(bitcast<u32>(v.x)) | (u64(bitcast<u32>(v.y)) << 32u); }
+fn pack_two_(v: vec2<f32>) -> u64 { return u64(bitcast<u32>(v.x)) | (u64(bitcast<u32>(v.y)) << 32u); }
 ";
 
 /// A function `max_all` or `sum_all` that combines a number of every invocation of the workgroup.

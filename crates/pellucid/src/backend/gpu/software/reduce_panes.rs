@@ -1,23 +1,23 @@
-//! The first stage of large reductions on a processor in software, through windows of uniform memory (see `windows`).
+//! The first stage of large reductions, through panes of uniform memory.
 //!
-//! Runs of one output are cut into pieces that each invocation reduces, one in every window of a launch; where
-//! neighbours belong to different outputs, each invocation has four of them and goes down all windows.
+//! Runs of one output are cut into pieces that each invocation reduces, one in every pane of a launch; where neighbours
+//! belong to different outputs, each invocation has four of them and goes down all panes side by side.
 
 use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::ELEMENTS;
+use super::{ELEMENTS, pane};
 use crate::array::Dtype;
 use crate::backend::gpu::pipeline::Key;
 use crate::backend::gpu::record::Bind;
 use crate::backend::gpu::reduce::{Axes, Combine, Source};
 use crate::backend::gpu::tensor::Context;
-use crate::backend::gpu::wgsl::{self, Text, WINDOW};
+use crate::backend::gpu::wgsl::{self, Text};
 use crate::error::Result;
 use crate::memory::Buffer;
 
-/// Windows that pay for a launch.
+/// Panes that pay for a launch.
 const LEAST: usize = 4;
 /// Workgroups of a launch, for runs; and columns of a workgroup.
 const GROUPS: usize = 8;
@@ -42,14 +42,14 @@ pub(in crate::backend::gpu) fn run(
     outputs: usize,
 ) -> Result<Option<(Buffer, [Axes; 2])>> {
     let gpu = context.gpu;
-    let able = gpu.has_windows() && !source.partial && source.dtype.size() == 4 && acc.size() == 4;
+    let able = gpu.has_panes() && !source.partial && source.dtype.size() == 4 && acc.size() == 4;
     let Some((cut, elements)) = cut(source, outputs).filter(|_| able) else { return Ok(None) };
-    let windows = elements / ELEMENTS;
-    let most = (gpu.limits.max_uniform_buffers_per_shader_stage as usize).min(windows);
-    let Some(count) = (LEAST..=most).rev().find(|count| windows.is_multiple_of(*count)) else {
+    let panes = elements / ELEMENTS;
+    let most = gpu.most_panes().min(panes);
+    let Some(count) = (LEAST..=most).rev().find(|count| panes.is_multiple_of(*count)) else {
         return Ok(None);
     };
-    let launches = windows / count;
+    let launches = panes / count;
     // Accumulators that a launch makes, and what they are of.
     let (made, kept, reduced) = match cut {
         Cut::Runs(run) => {
@@ -64,9 +64,9 @@ pub(in crate::backend::gpu) fn run(
         Cut::Rows(row) => [1, row],
     };
     let words = [combine as usize, acc as usize, source.dtype as usize, count, words[0], words[1]];
-    let key = Key { family: "reduce_windows", words: words.iter().map(|&w| w as u32).collect() };
+    let key = Key { family: "reduce_panes", words: words.iter().map(|&w| w as u32).collect() };
     let pipeline = context.pipeline(key, || {
-        let label = format!("{combine:?}_windows").to_lowercase();
+        let label = format!("{combine:?}_panes").to_lowercase();
         (label, text(combine, acc, source.dtype, count, cut))
     })?;
     let groups = match cut {
@@ -76,17 +76,14 @@ pub(in crate::backend::gpu) fn run(
     for launch in 0..launches {
         let mut binds: SmallVec<[Bind; 16]> = SmallVec::new();
         binds.push(Bind { buffer: &partial, start: 0, bytes: (launches * made * 4) as u64 });
-        binds.extend((0..count).map(|i| {
-            let start = (source.offset * 4 + (launch * count + i) * WINDOW) as u64;
-            Bind { buffer: source.buffer, start, bytes: WINDOW as u64 }
-        }));
+        binds.extend((0..count).map(|i| pane(source.buffer, source.offset, launch * count + i)));
         context.launch(&pipeline, &binds, &[(launch * made) as u32], [groups as u32, 1, 1])?;
     }
     let axis = |axis: (usize, isize)| Axes::from_iter((axis.0 != 1).then_some(axis));
     Ok(Some((partial, [axis(kept), axis(reduced)])))
 }
 
-/// How a row-major source of whole windows is cut, and how many elements it has.
+/// How a row-major source of whole panes is cut, and how many elements it has.
 fn cut(source: &Source, outputs: usize) -> Option<(Cut, usize)> {
     if !source.offset.is_multiple_of(64) {
         return None;
@@ -114,7 +111,7 @@ fn text(combine: Combine, acc: Dtype, from: Dtype, count: usize, cut: Cut) -> Te
     let mut text = Text::new(false);
     text.output(acc);
     let first = text.take(1);
-    (0..count).for_each(|_| text.window("vec4<u32>", 16));
+    (0..count).for_each(|_| text.pane("vec4<u32>", 16));
     let ty = wgsl::scalar(acc);
     let value = wgsl::decoded(from, "bits");
     let lifted = combine.lift(from, acc, "v");
@@ -158,9 +155,12 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
             let _ = writeln!(body, "    for (var j = 0u; j < {}u; j = j + 1u) {{", ELEMENTS / row);
             for n in 0..count {
                 let _ = writeln!(body, "        let v{n} = in{n}[j * {}u + i];", row / 4);
-                for c in 0..4 {
-                    let _ = writeln!(body, "        s{c} = combine_(s{c}, lift_(v{n}[{c}]));");
-                }
+            }
+            // The panes' elements first: a long sum in one order would lose digits.
+            for c in 0..4 {
+                let lifted = |n: usize| format!("lift_(v{n}[{c}])");
+                let all = (1..count).fold(lifted(0), |sum, n| format!("combine_({sum}, {})", lifted(n)));
+                let _ = writeln!(body, "        s{c} = combine_(s{c}, {all});");
             }
             body.push_str("    }\n");
             for c in 0..4 {
