@@ -12,6 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::device::{self, Device};
 use crate::error::Result;
 use crate::eval::{Batch, Drive, Failure, report_host_wait};
+use crate::observe::observed_now;
 
 /// An ordered queue of work on a device. Work of one stream runs in order; streams run side by side. A stream works from
 /// every thread.
@@ -273,11 +274,11 @@ pub fn synchronize(stream: impl Into<Option<Stream>>) -> Result<()> {
         None => current_stream()?,
     };
     let last = stream.core().queue.lock().last.clone();
-    report_host_wait(stream, || {
-        if let Some(batch) = last {
-            batch.wait(None);
-        }
-    });
+    let started = observed_now();
+    if let Some(batch) = last {
+        batch.wait(None);
+    }
+    report_host_wait(stream, started);
     stream.take_unseen()
 }
 

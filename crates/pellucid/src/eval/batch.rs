@@ -156,6 +156,7 @@ impl Batch {
     }
 
     /// Reports, once, what this batch waited for before it begins.
+    #[inline(always)] // One caller, as `fuse::group`.
     pub fn report_waits(&self) {
         let mut waits = self.waits.lock();
         if !waits.is_empty() {

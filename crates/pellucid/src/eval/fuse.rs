@@ -97,6 +97,7 @@ impl Scratch {
 }
 
 /// Splits the plan into groups, in an order in which each comes after what it reads.
+#[inline(always)] // One caller, for each plan: whether to inline must not depend on what else is built in.
 pub(super) fn group(plan: &mut Plan) {
     let mut scratch = std::mem::replace(&mut plan.fusion, Scratch::new());
     scratch.consumers.clear();
@@ -238,6 +239,7 @@ fn constant(entry: &Entry) -> Option<(Scalar, Dtype)> {
 }
 
 /// Builds the step that runs a group, and takes its work out of the plan.
+#[inline(always)] // As `group`.
 pub(super) fn step(plan: &mut Plan, number: usize) -> Step {
     let group = plan.fusion.run[number];
     let root = &plan.entries[plan.fusion.groups[group as usize].root as usize];

@@ -70,14 +70,14 @@ pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
     if let Some(&first) = handles.iter().find(pending) {
         capture::on_eval();
         let own = first.stream();
-        report_host_wait(own, || {
-            schedule::start(&handles, Some(own));
-            for &array in &handles {
-                wait(array, Some(own));
-            }
-            // Work of the stream that nobody waited for.
-            schedule::activate(own);
-        });
+        let started = observed_now();
+        schedule::start(&handles, Some(own));
+        for &array in &handles {
+            wait(array, Some(own));
+        }
+        // Work of the stream that nobody waited for.
+        schedule::activate(own);
+        report_host_wait(own, started);
     }
     for &array in &handles {
         let mut state = array.0.state.lock();
@@ -110,13 +110,17 @@ fn wait(array: &Array, deferred: Option<Stream>) {
     }
 }
 
-/// Runs something that waits for a stream, and tells the observer how long it took.
-pub(crate) fn report_host_wait(stream: Stream, wait: impl FnOnce()) {
-    let started = observed_now();
-    wait();
-    if let Some(started) = started
-        && let Some(observer) = observer()
-    {
+/// Tells the observer how long the host has waited for a stream, if there was one when it began.
+#[inline]
+pub(crate) fn report_host_wait(stream: Stream, started: Option<Instant>) {
+    if let Some(started) = started {
+        tell_host_wait(stream, started);
+    }
+}
+
+#[cold]
+fn tell_host_wait(stream: Stream, started: Instant) {
+    if let Some(observer) = observer() {
         observer.wait(&WaitEvent { waiter: None, waited_for: stream, started, ended: Instant::now() });
     }
 }

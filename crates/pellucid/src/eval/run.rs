@@ -43,6 +43,7 @@ pub(super) enum Progress {
 }
 
 /// Runs all steps of a batch.
+#[inline(always)] // One caller, as `fuse::group`.
 pub(super) fn run(batch: &Arc<Batch>) -> Progress {
     loop {
         // Its own statement: the lock must not be held while the step runs.
@@ -66,6 +67,7 @@ pub(super) fn abandon(batch: &Batch, panic: &(dyn Any + Send)) {
     }
 }
 
+#[inline(always)] // As `run`.
 fn run_step(batch: &Arc<Batch>, step: &Step) {
     let last = step.last();
     let on_gpu = batch.stream.device().device_type() == DeviceType::Gpu;
@@ -157,16 +159,20 @@ fn values(step: &Step, on_gpu: bool) -> Result<Values, Arc<Failure>> {
 }
 
 /// Runs a step if it has its inputs; a panic in a kernel is a defect, but not the end of the process.
+#[inline(always)] // A second caller, for observed steps, must not cost the others the moves of a call.
 fn attempt(batch: &Batch, step: &Step, inputs: Result<Values, Arc<Failure>>) -> Result<Made, Arc<Failure>> {
-    let outcome = inputs.and_then(|values| {
-        run_caught(batch, step, values).map_err(|e| Arc::new(Failure::new(located(step, e))))
-    });
-    if let Err(failure) = &outcome {
-        batch.stream.record_failure(failure);
-    }
-    outcome
+    let failure = match inputs {
+        Ok(values) => match run_caught(batch, step, values) {
+            Ok(made) => return Ok(made),
+            Err(error) => Arc::new(Failure::new(located(step, error))),
+        },
+        Err(failure) => failure,
+    };
+    batch.stream.record_failure(&failure);
+    Err(failure)
 }
 
+#[inline(always)] // As `attempt`.
 fn run_caught(batch: &Batch, step: &Step, values: Values) -> Result<Made> {
     let execute = || match batch.stream.device().device_type() {
         DeviceType::Cpu => execute(step, values),

@@ -238,8 +238,12 @@ impl Accounts {
             offset: piece.offset,
             pool: pool as u16,
         };
-        self.tell(action, &record);
-        self.registry.add(record)
+        let entry = self.registry.add(record);
+        // SAFETY: the lock is held.
+        if let Some(record) = unsafe { entry.record() } {
+            self.tell(action, record);
+        }
+        entry
     }
 
     /// Takes a buffer's memory back: into the cache, unless it is larger than the whole cache may be.
