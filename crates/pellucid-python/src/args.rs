@@ -2,14 +2,22 @@
 
 use pellucid::op::Scalar;
 use pellucid::ops::Operand;
-use pellucid::{Array, Axes, ops};
+use pellucid::{Array, Axes, Shape, ops};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyComplexMethods, PyDict, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{
+    PyBool, PyComplex, PyComplexMethods, PyDict, PyFloat, PyInt, PyList, PySequence, PyString, PyTuple,
+};
 
 use crate::array::{PyArray, construct};
 use crate::type_name;
+
+/// The most integers in a list of axes or of numbers for axes. Somewhat more than there can be axes, so that the function
+/// that was called says what is wrong with a list that is a little too long.
+const MOST_INTEGERS: usize = 4 * Shape::MAX_AXES;
+/// The most positions at which an array is divided.
+const MOST_POSITIONS: usize = 1 << 24;
 
 /// An array, and nothing that would have to become one.
 pub struct Arr(pub Array);
@@ -156,33 +164,83 @@ impl<'py> FromPyObject<'_, 'py> for Int {
     }
 }
 
+/// The items of a sequence, `most` at most. A sequence may be as long as it likes without having that many items in
+/// memory, such as `range(2**62)`, so that nothing is made for it before its length is known to be possible.
+pub fn items<'py, T>(
+    obj: &Bound<'py, PyAny>,
+    most: usize,
+    read: impl Fn(Bound<'py, PyAny>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    let too_long = |length: String| {
+        Err(PyValueError::new_err(format!("a sequence of {length} items is given, and {most} are possible")))
+    };
+    match obj.len() {
+        Ok(length) if length > most => return too_long(length.to_string()),
+        // Longer than any memory.
+        Err(error) if error.is_instance_of::<PyOverflowError>(obj.py()) => {
+            return too_long(error.to_string());
+        }
+        _ => {}
+    }
+    let mut list = Vec::new();
+    for item in obj.try_iter()? {
+        if list.len() == most {
+            return too_long(format!("more than {most}"));
+        }
+        list.push(read(item?)?);
+    }
+    Ok(list)
+}
+
 /// One integer or a sequence of them.
 pub struct Ints {
     pub list: Vec<i64>,
     pub single: bool,
 }
 
-impl<'py> FromPyObject<'_, 'py> for Ints {
-    type Error = PyErr;
-
-    fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Ints> {
+impl Ints {
+    fn read(obj: &Bound<'_, PyAny>, most: usize) -> PyResult<Ints> {
         if obj.is_instance_of::<PyInt>() {
             return Ok(Ints { list: vec![obj.extract()?], single: true });
         }
+        let integers = || items(obj, most, |item| Ok(item.extract::<Int>()?.0));
         if obj.is_instance_of::<PyList>() || obj.is_instance_of::<PyTuple>() {
-            let list: PyResult<Vec<i64>> = obj.try_iter()?.map(|i| Ok(i?.extract::<Int>()?.0)).collect();
-            return Ok(Ints { list: list?, single: false });
+            return Ok(Ints { list: integers()?, single: false });
         }
         if let Ok(Int(value)) = obj.extract::<Int>() {
             return Ok(Ints { list: vec![value], single: true });
         }
-        match obj.extract::<Vec<Int>>() {
-            Ok(list) => Ok(Ints { list: list.into_iter().map(|i| i.0).collect(), single: false }),
-            Err(_) => Err(PyTypeError::new_err(format!(
-                "expected an integer or a sequence of integers, not {}",
-                type_name(&obj)
-            ))),
+        let wrong = || {
+            let kind = type_name(obj);
+            PyTypeError::new_err(format!("expected an integer or a sequence of integers, not {kind}"))
+        };
+        if obj.is_instance_of::<PyString>() || obj.cast::<PySequence>().is_err() {
+            return Err(wrong());
         }
+        match integers() {
+            Ok(list) => Ok(Ints { list, single: false }),
+            Err(error) if error.is_instance_of::<PyTypeError>(obj.py()) => Err(wrong()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Ints {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Ints> {
+        Ints::read(&obj, MOST_INTEGERS)
+    }
+}
+
+/// Where an array is divided: a number of parts, or positions, of which there may be many.
+pub struct Parts(pub Ints);
+
+impl<'py> FromPyObject<'_, 'py> for Parts {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<Parts> {
+        Ints::read(&obj, MOST_POSITIONS).map(Parts)
     }
 }
 

@@ -33,6 +33,50 @@ REFUSED = [
     ("mx.set_default_device(mx.Device(mx.cpu, 3))", (ValueError, IndexError)),
 ]
 
+#: Every argument that is a list of integers, with `{n}` in its place.
+INTEGERS = [
+    "mx.zeros({n})",
+    "mx.ones({n})",
+    "mx.full({n}, 1)",
+    "a.reshape({n})",
+    "a.reshape(*{n})",
+    "mx.reshape(a, {n})",
+    "mx.unflatten(a, 0, {n})",
+    "mx.transpose(a, {n})",
+    "a.transpose({n})",
+    "mx.permute_dims(a, {n})",
+    "mx.squeeze(a, {n})",
+    "a.squeeze({n})",
+    "mx.expand_dims(a, {n})",
+    "mx.broadcast_to(a, {n})",
+    "mx.broadcast_shapes({n}, (1,))",
+    "mx.flip(a, {n})",
+    "mx.as_strided(a, {n}, (1,))",
+    "mx.as_strided(a, (1,), {n})",
+    "mx.tile(a, {n})",
+    "mx.roll(a, {n})",
+    "mx.roll(a, 1, {n})",
+    "mx.pad(a, {n})",
+    "mx.pad(a, [{n}])",
+    "mx.split(a, {n})",
+    "mx.tensordot(a, a, {n})",
+    "mx.tensordot(a, a, [{n}, [0]])",
+    "mx.sum(a, {n})",
+    "a.sum({n})",
+    "mx.mean(a, {n})",
+    "mx.softmax(a, {n})",
+    "mx.logsumexp(a, {n})",
+    "mx.slice(a, mx.array([0]), {n}, (1,))",
+    "mx.slice(a, mx.array([0]), (0,), {n})",
+    "mx.slice_update(a, a, mx.array([0]), {n})",
+    "mx.random.normal({n})",
+    "mx.random.uniform(shape={n})",
+    "mx.random.randint(0, 5, {n})",
+    "mx.random.categorical(a, shape={n})",
+    "mx.random.bernoulli(0.5, {n})",
+    "mx._restore(b'', {n}, mx.float32)",
+]
+
 
 def set_item(a, at, value):
     a[at] = value
@@ -45,6 +89,39 @@ def test_is_refused(code, error, mx, request):
         pytest.skip("this would end the process")
     with pytest.raises(error):
         eval(code, {"mx": mx, "set_item": set_item})
+
+
+NUMBERS = ["range(2**40)", "range(2**62)", "range(2**70)", "[1] * 5_000_000", "(1,) * 1_000"]
+#: Python itself makes a tuple of `*range(…)`, and an array can be divided at a thousand positions.
+POSSIBLE = ["a.reshape(*{n})", "mx.split(a, {n})"]
+
+
+@pytest.mark.parametrize(
+    "code, numbers", [(c, n) for c in INTEGERS for n in NUMBERS if c not in POSSIBLE or ("split" in c) == ("range" in n)]
+)
+def test_lists_of_integers_are_bounded_before_anything_is_made_of_them(code, numbers, mx, request):
+    only_here(request)
+    with pytest.raises((ValueError, TypeError, IndexError, OverflowError)):
+        eval(code.format(n=numbers), {"mx": mx, "a": mx.ones(4)})
+
+
+def test_an_array_is_divided_at_many_positions(mx):
+    assert len(mx.split(mx.ones(4), (1,) * 1_000)) == 1_001
+
+
+def test_the_bound_on_axes_holds_everywhere_and_all_that_are_allowed_work(mx, request):
+    only_here(request)
+    a = mx.ones((1,) * 64)
+    nested = a.tolist()
+    assert str(nested) == "[" * 64 + "1.0" + "]" * 64
+    assert mx.array(nested).ndim == 64 and np.array(a).ndim == 64
+    assert mx.sum(a).item() == 1 and mx.squeeze(a).ndim == 0
+    with pytest.raises(ValueError, match="64 at most"):
+        mx.array([nested])
+    with pytest.raises(ValueError, match="64 at most"):
+        mx.ones((1,) * 65)
+    with pytest.raises(ValueError, match="64 at most"):
+        a[None]
 
 
 def only_here(request):

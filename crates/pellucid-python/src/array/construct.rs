@@ -9,14 +9,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use super::{PyArray, dlpack, foreign};
-use crate::args::{Input, number};
+use crate::args::{Input, SizeList, number};
 use crate::call::build;
 use crate::dtype::PyDtype;
 use crate::error::OrRaise;
 use crate::type_name;
-
-/// Lists nested deeper than this are not arrays.
-const MOST_AXES: usize = 64;
 
 /// An array of whatever `array()` takes.
 pub fn array(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -> PyResult<PyArray> {
@@ -70,9 +67,7 @@ struct Contents {
 
 impl Contents {
     fn read(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
-        if depth > MOST_AXES {
-            return Err(PyValueError::new_err(format!("an array has {MOST_AXES} axes at most")));
-        }
+        foreign::check_axes(depth)?;
         if !is_list(value) {
             return self.leaf(value, depth);
         }
@@ -236,8 +231,8 @@ fn asarray<'py>(
 ///
 /// An array from its bytes, for pickle.
 #[pyfunction]
-fn _restore(data: &[u8], shape: Vec<usize>, dtype: PyDtype) -> PyResult<PyArray> {
-    Array::from_raw(data, shape, dtype.0).or_raise().map(PyArray::new)
+fn _restore(data: &[u8], shape: SizeList, dtype: PyDtype) -> PyResult<PyArray> {
+    Array::from_raw(data, shape.0, dtype.0).or_raise().map(PyArray::new)
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

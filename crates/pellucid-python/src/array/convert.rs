@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyInt, PyList, PyTuple};
 
 use super::PyArray;
+use crate::args::SizeList;
 use crate::dtype::PyDtype;
 use crate::error::OrRaise;
 
@@ -181,8 +182,8 @@ impl PyArray {
         (data, PyTuple::new(py, array.shape())?, PyDtype(array.dtype())).into_pyobject(py)
     }
 
-    fn __setstate__(&self, state: (Vec<u8>, Vec<usize>, PyDtype)) -> PyResult<()> {
-        self.replace(Array::from_raw(&state.0, state.1, state.2.0).or_raise()?);
+    fn __setstate__(&self, state: (Bound<'_, PyBytes>, SizeList, PyDtype)) -> PyResult<()> {
+        self.replace(Array::from_raw(state.0.as_bytes(), state.1.0, state.2.0).or_raise()?);
         Ok(())
     }
 

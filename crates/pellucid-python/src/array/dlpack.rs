@@ -9,7 +9,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::PyArray;
-use super::foreign::{Block, Source};
+use super::foreign::{Block, Source, check_axes};
 use crate::error::OrRaise;
 
 /// The tables of the DLPack standard, as C lays them out.
@@ -289,6 +289,7 @@ pub fn import(value: &Bound<'_, PyAny>) -> PyResult<Array> {
         ))
     })?;
     let ndim = usize::try_from(tensor.ndim).unwrap_or(0);
+    check_axes(ndim)?;
     let list = |pointer: *mut i64| -> Vec<i64> {
         // SAFETY: the standard gives both lists `ndim` entries; without axes they may be null.
         if ndim == 0 { Vec::new() } else { unsafe { std::slice::from_raw_parts(pointer, ndim) }.to_vec() }
@@ -302,14 +303,14 @@ pub fn import(value: &Bound<'_, PyAny>) -> PyResult<Array> {
             .rev()
             .map(|&n| {
                 let stride = step;
-                step *= n as isize;
+                step = step.saturating_mul(n as isize);
                 stride
             })
             .collect();
         strides.reverse();
         strides
     } else {
-        list(tensor.strides).iter().map(|&s| s as isize * size).collect()
+        list(tensor.strides).iter().map(|&s| (s as isize).saturating_mul(size)).collect()
     };
     // SAFETY: the tensor describes readable memory, which it keeps alive.
     unsafe {

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use half::bf16;
-use pellucid::{Array, Dtype};
+use pellucid::{Array, Dtype, Shape};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -44,7 +44,8 @@ impl Block<'_> {
     /// # Safety
     /// Every element of the block must be readable.
     pub unsafe fn copy(&self) -> PyResult<Array> {
-        let (size, count) = (self.source.size(), self.shape.iter().product::<usize>());
+        check_axes(self.shape.len())?;
+        let (size, count) = (self.source.size(), Shape::from(self.shape).elements());
         let mut bytes = Vec::new();
         let wanted = count.saturating_mul(size);
         bytes.try_reserve_exact(wanted).map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -87,12 +88,21 @@ impl Block<'_> {
     }
 }
 
+/// Fails for more axes than arrays have.
+pub fn check_axes(axes: usize) -> PyResult<()> {
+    if axes <= Shape::MAX_AXES {
+        return Ok(());
+    }
+    let most = Shape::MAX_AXES;
+    Err(PyValueError::new_err(format!("[array] {axes} axes are given, and an array has {most} at most")))
+}
+
 fn row_major(shape: &[usize], strides: &[isize], size: usize) -> bool {
     let mut expected = size as isize;
     shape.contains(&0)
         || shape.iter().zip(strides).rev().all(|(&n, &stride)| {
             let fits = n == 1 || stride == expected;
-            expected *= n as isize;
+            expected = expected.saturating_mul(n as isize);
             fits
         })
 }

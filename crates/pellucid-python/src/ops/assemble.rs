@@ -1,18 +1,19 @@
 //! Arrays joined, divided, repeated, padded and compared.
 
 use pellucid::ops::{Contraction, Cuts, Limit, PadMode, PadWidth};
-use pellucid::{Array, Axes, ops};
+use pellucid::{Array, Axes, Shape, ops};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::shape::argument;
-use crate::args::{Arr, Arrays, Count, Input, Int, Ints, Sizes, alone, pair, sizes};
+use crate::args::{Arr, Arrays, Count, Input, Int, Ints, Parts, Sizes, alone, items, pair, sizes};
 use crate::array::PyArray;
 use crate::call::build;
 use crate::device::StreamArg;
+use crate::type_name;
 
 /// Equal parts, or those between positions.
-pub fn divided(a: &Array, cuts: Ints, axis: i64) -> pellucid::Result<Vec<Array>> {
+pub fn divided(a: &Array, Parts(cuts): Parts, axis: i64) -> pellucid::Result<Vec<Array>> {
     let cuts = match (cuts.single, cuts.list.as_slice()) {
         (true, &[sections]) => Cuts::Sections(usize::try_from(sections).map_err(|_| {
             argument("split", format!("the number of parts must be positive, but is {sections}"))
@@ -39,16 +40,14 @@ impl<'py> FromPyObject<'_, 'py> for Width {
                 ))),
             };
         }
-        let mut each = Vec::new();
-        for item in
-            obj.try_iter().map_err(|_| PyTypeError::new_err("[pad] the widths are integers or pairs"))?
-        {
-            match *item?.extract::<Sizes>()?.0 {
-                [before, after] => each.push((before, after)),
-                [both] => each.push((both, both)),
-                _ => return Err(PyValueError::new_err("[pad] the widths of an axis are one or two numbers")),
-            }
+        if obj.try_iter().is_err() {
+            return Err(PyTypeError::new_err("[pad] the widths are integers or pairs"));
         }
+        let each = items(&obj, Shape::MAX_AXES, |item| match *item.extract::<Sizes>()?.0 {
+            [before, after] => Ok((before, after)),
+            [both] => Ok((both, both)),
+            _ => Err(PyValueError::new_err("[pad] the widths of an axis are one or two numbers")),
+        })?;
         Ok(Width(PadWidth::from(each)))
     }
 }
@@ -87,7 +86,11 @@ impl<'py> FromPyObject<'_, 'py> for Contracted {
         if obj.extract::<Int>().is_ok() {
             return Ok(Contracted(Contraction::Count(obj.extract::<Count>()?.0)));
         }
-        match obj.extract::<Vec<Ints>>()?.as_slice() {
+        if obj.try_iter().is_err() {
+            let message = format!("[tensordot] axes is a number or two lists, not {}", type_name(&obj));
+            return Err(PyTypeError::new_err(message));
+        }
+        match items(&obj, 2, |item| item.extract::<Ints>())?.as_slice() {
             [a, b] => Ok(Contracted(Contraction::Axes(a.list.clone(), b.list.clone()))),
             other => Err(PyValueError::new_err(format!(
                 "[tensordot] axes is a number or a list for each of the two arrays, not {} lists",
@@ -110,7 +113,7 @@ crate::ops::functions! {
         "(arrays: list[array], axis: int | None = 0, *, stream: StreamOrDevice = None)" "array"
         "Arrays of one shape joined along a new axis."
         => ops::stack(&arrays.refs(), axis.map_or(0, |axis| axis.0));
-    split(a, /, indices_or_sections, axis = 0, *, stream = None) [a: Arr, indices_or_sections: Ints, axis: i64]
+    split(a, /, indices_or_sections, axis = 0, *, stream = None) [a: Arr, indices_or_sections: Parts, axis: i64]
         "(a: array, /, indices_or_sections: int | Sequence[int], axis: int = 0, *, stream: StreamOrDevice = None)" "list[array]"
         "Equal parts along an axis, or those between positions."
         => divided(&a, indices_or_sections, axis);

@@ -4,7 +4,7 @@ use pellucid::{Array, Axes, Error, ops};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::args::{Arr, Arrays, Count, Input, Int, IntList, Ints, SizeList, axes};
+use crate::args::{Arr, Arrays, Count, Input, Int, IntList, Ints, Parts, SizeList, axes};
 use crate::array::PyArray;
 use crate::call::{Few, Tuple, build};
 use crate::device::StreamArg;
@@ -207,7 +207,7 @@ methods! {
         "(self, decimals: int = 0, *, stream: StreamOrDevice = None)" "array"
         "The nearest number with so many decimal places."
         => |a| ops::round(a, decimals);
-    split(indices_or_sections, axis = 0, *, stream = None) [indices_or_sections: Ints, axis: i64]
+    split(indices_or_sections, axis = 0, *, stream = None) [indices_or_sections: Parts, axis: i64]
         "(self, indices_or_sections: int | Sequence[int], axis: int = 0, *, stream: StreamOrDevice = None)" "list[array]"
         "Equal parts along an axis, or those between positions."
         => |a| super::assemble::divided(a, indices_or_sections, axis);

@@ -22,8 +22,8 @@ pub(crate) use host_view::HostView;
 pub(crate) use node::{Node, NodeRef, State};
 pub use print::{PrintOptions, print_options, set_print_options};
 pub use rows::Rows;
-pub(crate) use shape::resolve_axis;
 pub use shape::{Axes, Shape};
+pub(crate) use shape::{check_axis_count, resolve_axis};
 pub(crate) use value::{Mirror, Strides, Value, broadcast_strides};
 pub(crate) use work::{Inputs, Work, WorkBox};
 

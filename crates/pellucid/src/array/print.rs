@@ -259,11 +259,12 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_axes_can_be_printed() {
-        let axes = 70_000;
+    fn as_many_axes_as_there_can_be_are_printed() {
+        let axes = Shape::MAX_AXES;
         let text = Array::from_slice(&[7u8], vec![1; axes]).unwrap().to_string();
         assert_eq!(text.len(), "array(7, dtype=uint8)".len() + 2 * axes);
-        let text = Array::from_slice(&[7u8, 8], [vec![1; axes], vec![2, 1]].concat()).unwrap().to_string();
-        assert!(text.contains(&format!("[7],\n{}[8]", " ".repeat(axes + 7))));
+        let text =
+            Array::from_slice(&[7u8, 8], [vec![1; axes - 2], vec![2, 1]].concat()).unwrap().to_string();
+        assert!(text.contains(&format!("[7],\n{}[8]", " ".repeat(axes + 5))));
     }
 }

@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 
-/// The sizes of an array's axes. `[]` is a single element.
+/// The sizes of an array's axes. `[]` is a single element. An array has [`Shape::MAX_AXES`] axes at most; a longer shape
+/// is refused where an array is made of it.
 ///
 /// ```
 /// use pellucid::Shape;
@@ -33,13 +34,24 @@ impl PartialEq for Shape {
 }
 
 impl Shape {
+    /// The most axes an array can have, as in NumPy. Sizes other than one could not be many more anyway: 64 axes of two
+    /// do not fit 64-bit addresses.
+    ///
+    /// ```
+    /// use pellucid::{Dtype, Shape, ops};
+    /// assert!(ops::zeros([1; Shape::MAX_AXES], Dtype::Float32).is_ok());
+    /// assert!(ops::zeros([1; Shape::MAX_AXES + 1], Dtype::Float32).is_err());
+    /// ```
+    pub const MAX_AXES: usize = 64;
+
     /// The number of elements, saturating; arrays are only made where it fits.
     pub fn elements(&self) -> usize {
         if self.contains(&0) { 0 } else { self.iter().fold(1, |n: usize, &d| n.saturating_mul(d)) }
     }
 
-    /// Fails if the bytes of an array of this shape do not fit the address space.
+    /// Fails if an array of this shape would have too many axes, or its bytes do not fit the address space.
     pub(crate) fn check(&self, function: &'static str, item_size: usize) -> Result<()> {
+        check_axis_count(function, self.len())?;
         let mut bytes = Some(item_size);
         for &d in self.iter().filter(|&&d| d != 0) {
             bytes = bytes.and_then(|n| n.checked_mul(d)).filter(|&n| n <= isize::MAX as usize);
@@ -216,6 +228,7 @@ impl Axes {
         match self {
             Axes::All => Ok((0..ndim).collect()),
             Axes::List(list) => {
+                check_axis_count(function, list.len())?;
                 let mut axes: SmallVec<[usize; 4]> =
                     list.iter().map(|&a| resolve_axis(function, a, ndim)).collect::<Result<_>>()?;
                 axes.sort_unstable();
@@ -229,6 +242,17 @@ impl Axes {
             }
         }
     }
+}
+
+/// Fails if there are more axes than an array can have. Lists of axes and sizes pass it before anything is done for each.
+pub(crate) fn check_axis_count(function: &'static str, axes: usize) -> Result<()> {
+    if axes <= Shape::MAX_AXES {
+        return Ok(());
+    }
+    Err(Error::shape(
+        function,
+        format!("{axes} axes are given, and an array has {} at most", Shape::MAX_AXES),
+    ))
 }
 
 /// A possibly negative axis as a position below `ndim`.

@@ -2,7 +2,7 @@
 
 use super::shape::{broadcast_to, expand_dims};
 use super::{cast, flat, shaped, slice_axis};
-use crate::array::{Array, Axes, Dtype, Inputs, Shape, resolve_axis};
+use crate::array::{Array, Axes, Dtype, Inputs, Shape, check_axis_count, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::Op;
 
@@ -165,6 +165,7 @@ pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: i64) -> Result<Vec<Array>> 
             }
         }
         Cuts::At(positions) => {
+            check_parts("split", positions.len().saturating_add(1))?;
             let place = |p: i64| match usize::try_from(p) {
                 Ok(p) => p.min(size),
                 Err(_) => size.saturating_sub(usize::try_from(p.unsigned_abs()).unwrap_or(usize::MAX)),
@@ -187,14 +188,17 @@ pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: i64) -> Result<Vec<Array>> 
 #[track_caller]
 pub fn tile(a: &Array, reps: impl AsRef<[usize]>) -> Result<Array> {
     let reps = reps.as_ref();
+    check_axis_count("tile", reps.len())?;
     let ndim = reps.len().max(a.ndim());
     let rep = |axis: usize| (axis + reps.len()).checked_sub(ndim).map_or(1, |i| reps[i]);
     let size = |axis: usize| (axis + a.ndim()).checked_sub(ndim).map_or(1, |i| a.shape()[i]);
     let result: Shape = (0..ndim).map(|axis| rep(axis).saturating_mul(size(axis))).collect();
     result.check("tile", a.itemsize())?;
-    // Each axis becomes (repetitions, size), the first of which is broadcast.
-    let ones = shaped(a, (0..ndim).flat_map(|axis| [1, size(axis)]).collect())?;
-    let wide: Shape = (0..ndim).flat_map(|axis| [rep(axis), size(axis)]).collect();
+    // Each axis becomes (repetitions, size), the first of which is broadcast. What is one of both is left out, so that
+    // the axes stay few.
+    let pairs = || (0..ndim).flat_map(|axis| [(rep(axis), 1), (size(axis), size(axis))]);
+    let ones = shaped(a, pairs().filter(|&(wide, _)| wide != 1).map(|(_, size)| size).collect())?;
+    let wide: Shape = pairs().map(|(wide, _)| wide).filter(|&wide| wide != 1).collect();
     shaped(&broadcast_to(&ones, wide)?, result)
 }
 
@@ -208,9 +212,12 @@ pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Option<i64>>) -> Result
     let mut result = a.shape_ref().clone();
     result.as_mut_slice()[axis] = a.shape()[axis].saturating_mul(repeats);
     result.check("repeat", a.itemsize())?;
-    let mut wide = a.shape_ref().clone();
-    wide.insert(axis + 1, repeats);
-    shaped(&broadcast_to(&expand_dims(&a, axis as i64 + 1)?, wide)?, result)
+    // The axis becomes (size, repetitions). Others of size one are left out, so that the axes stay few.
+    let wide = |repeats: usize| -> Shape {
+        let sizes = a.shape().iter().enumerate().filter(|&(i, &size)| i == axis || size != 1);
+        sizes.flat_map(|(i, &size)| [Some(size), (i == axis).then_some(repeats)]).flatten().collect()
+    };
+    shaped(&broadcast_to(&shaped(&a, wide(1))?, wide(repeats))?, result)
 }
 
 /// Elements moved along axes by `shift` places; what leaves at one end comes in at the other. For `Axes::All`, through
@@ -242,6 +249,7 @@ pub fn roll(a: &Array, shift: &[i64], axes: impl Into<Axes>) -> Result<Array> {
             return Err(Error::argument("roll", message));
         }
     };
+    check_axis_count("roll", pairs)?;
     for i in 0..pairs {
         let (by, axis) = (shift[i.min(shift.len() - 1)], axes[i.min(axes.len() - 1)]);
         result = roll_axis(&result, by, resolve_axis("roll", axis, a.ndim())?)?;

@@ -6,7 +6,7 @@ use super::elementwise::{conj, multiply};
 use super::reduce::sum;
 use super::shape::{broadcast_to, permuted, swapaxes};
 use super::{apply2, cast, flat, shaped};
-use crate::array::{Array, Dtype, Inputs, Shape, resolve_axis};
+use crate::array::{Array, Dtype, Inputs, Shape, check_axis_count, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::Op;
 
@@ -176,6 +176,7 @@ pub fn tensordot(a: &Array, b: &Array, axes: impl Into<Contraction>) -> Result<A
             return Err(Error::argument(name, message));
         }
         Contraction::Axes(left, right) => {
+            check_axis_count(name, left.len().max(right.len()))?;
             let resolve =
                 |axes: &[i64], ndim| axes.iter().map(|&x| resolve_axis(name, x, ndim)).collect::<Result<_>>();
             (resolve(&left, a.ndim())?, resolve(&right, b.ndim())?)
@@ -243,8 +244,12 @@ pub fn vecdot(a: &Array, b: &Array, axis: i64) -> Result<Array> {
 pub fn kron(a: &Array, b: &Array) -> Result<Array> {
     let ndim = a.ndim().max(b.ndim());
     let size = |x: &Array, axis: usize| (axis + x.ndim()).checked_sub(ndim).map_or(1, |i| x.shape()[i]);
-    let x = shaped(a, (0..ndim).flat_map(|axis| [size(a, axis), 1]).collect())?;
-    let y = shaped(b, (0..ndim).flat_map(|axis| [1, size(b, axis)]).collect())?;
+    // Each axis becomes two: that of `a`, then that of `b`. Those of size one are left out, so that the axes stay few.
+    let wide = |left: bool, right: bool| {
+        let both = (0..ndim).flat_map(|axis| [(size(a, axis), left), (size(b, axis), right)]);
+        both.filter(|&(size, _)| size != 1).map(|(size, own)| if own { size } else { 1 }).collect()
+    };
+    let (x, y) = (shaped(a, wide(true, false))?, shaped(b, wide(false, true))?);
     let shape = (0..ndim).map(|axis| size(a, axis).saturating_mul(size(b, axis))).collect();
     shaped(&multiply(&x, &y)?, shape)
 }

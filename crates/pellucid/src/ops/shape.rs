@@ -3,12 +3,13 @@
 use smallvec::SmallVec;
 
 use super::{apply, cast, shaped, slice, whole};
-use crate::array::{Array, Axes, Dtype, Shape, resolve_axis};
+use crate::array::{Array, Axes, Dtype, Shape, check_axis_count, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Op, StridedSpec};
 
 /// Sizes in which one may be −1 and is found from the number of elements.
 fn inferred(function: &'static str, sizes: &[i64], elements: usize) -> Result<Shape> {
+    check_axis_count(function, sizes.len())?;
     let wrong = |message: String| Err(Error::shape(function, message));
     let mut shape: SmallVec<[usize; 4]> = SmallVec::with_capacity(sizes.len());
     let (mut unknown, mut known) = (None, Some(1usize));
@@ -110,6 +111,7 @@ pub fn transpose(a: &Array, axes: impl Into<Option<Axes>>) -> Result<Array> {
     let order = match axes.into() {
         None | Some(Axes::All) => (0..a.ndim()).rev().collect(),
         Some(Axes::List(list)) => {
+            check_axis_count("transpose", list.len())?;
             let mut order = SmallVec::new();
             for &axis in &list {
                 order.push(resolve_axis("transpose", axis, a.ndim())?);
@@ -196,6 +198,7 @@ pub fn expand_dims(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
         list => list,
     };
     let Axes::List(list) = &axes else { return Ok(a.clone()) };
+    check_axis_count("expand_dims", a.ndim().saturating_add(list.len()))?;
     let places = axes.resolve("expand_dims", a.ndim() + list.len())?;
     let mut shape = a.shape_ref().clone();
     for place in places {
@@ -222,6 +225,9 @@ pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Shape> {
     let Some((first, others)) = shapes.split_first() else {
         return Err(Error::argument("broadcast_shapes", "needs at least one shape"));
     };
+    for shape in shapes {
+        check_axis_count("broadcast_shapes", shape.as_ref().len())?;
+    }
     others.iter().try_fold(Shape::from(first.as_ref()), |shape, other| {
         shape.broadcast_for("broadcast_shapes", &Shape::from(other.as_ref()))
     })

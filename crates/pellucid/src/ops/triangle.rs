@@ -5,7 +5,7 @@ use super::elementwise::{greater_equal, where_};
 use super::reduce::sum;
 use super::shape::{broadcast_to, moveaxis};
 use super::{apply2, cast, flat, shaped, slice_axis};
-use crate::array::{Array, Dtype, Shape, resolve_axis};
+use crate::array::{Array, Dtype, Shape, check_axis_count, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Op, SliceSpec};
 
@@ -146,6 +146,7 @@ pub enum Indexing {
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
 pub fn meshgrid(arrays: &[&Array], sparse: bool, indexing: Indexing) -> Result<Vec<Array>> {
+    check_axis_count("meshgrid", arrays.len())?;
     let mut whole: Shape = arrays.iter().map(|a| a.size()).collect();
     let axis_of = |i: usize| match i {
         0 | 1 if indexing == Indexing::Xy && arrays.len() > 1 => 1 - i,
