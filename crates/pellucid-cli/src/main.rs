@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use pellucid_cli::UNABLE;
 
 fn main() -> ExitCode {
-    quiet_drivers();
     let mut out = io::BufWriter::new(io::stdout().lock());
     let outcome = pellucid_cli::run(std::env::args_os(), &mut out);
     match outcome.and_then(|code| Ok(out.flush().map(|()| code)?)) {
@@ -21,16 +20,6 @@ fn main() -> ExitCode {
                 ExitCode::from(UNABLE)
             }
         },
-    }
-}
-
-/// Without a desktop, the layer by which Mesa finds the desktop's GPU finds nothing but an error to print.
-fn quiet_drivers() {
-    let wishes =
-        ["XDG_RUNTIME_DIR", "WAYLAND_DISPLAY", "MESA_VK_DEVICE_SELECT", "DRI_PRIME", "NODEVICE_SELECT"];
-    if cfg!(target_os = "linux") && wishes.iter().all(|name| std::env::var_os(name).is_none()) {
-        // SAFETY: nothing but this thread runs yet, so that nobody reads the environment meanwhile.
-        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
 }
 

@@ -18,6 +18,7 @@ pub mod random;
 mod region;
 mod roof;
 mod stream;
+mod variable;
 
 pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape};
 pub use call_site::{CallSite, with_call_site};

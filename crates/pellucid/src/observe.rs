@@ -4,10 +4,10 @@
 //! One relaxed atomic load per event while nobody observes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use parking_lot::RwLock;
+use parking_lot::{Condvar, Mutex, RwLock};
 
 use crate::array::Value;
 use crate::error::Error;
@@ -114,19 +114,76 @@ pub(crate) trait Observer: Send + Sync {
 }
 
 static ON: AtomicBool = AtomicBool::new(false);
-static CURRENT: RwLock<Option<Arc<dyn Observer>>> = RwLock::new(None);
+static CURRENT: RwLock<Option<Arc<Seat>>> = RwLock::new(None);
+
+/// An observer and how many are telling it something.
+struct Seat {
+    observer: Arc<dyn Observer>,
+    telling: AtomicUsize,
+    /// Nobody tells it anything any more. Only waited for once it is no longer the current one.
+    quiet: Condvar,
+    lock: Mutex<()>,
+}
+
+/// The observer, for as long as something is told to it: [`remove_observer`] waits until all of these are gone, so that
+/// what is told in several calls is told as a whole or not at all.
+pub(crate) struct Watch(Arc<Seat>);
+
+impl Watch {
+    fn new(seat: &Arc<Seat>) -> Watch {
+        seat.telling.fetch_add(1, Ordering::Relaxed);
+        Watch(seat.clone())
+    }
+
+    /// A watch of an observer that is not installed.
+    #[cfg(test)]
+    pub fn of(observer: Arc<dyn Observer>) -> Watch {
+        Watch::new(&Arc::new(Seat::new(observer)))
+    }
+}
+
+impl Clone for Watch {
+    fn clone(&self) -> Watch {
+        Watch::new(&self.0)
+    }
+}
+
+impl std::ops::Deref for Watch {
+    type Target = dyn Observer;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0.observer
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if self.0.telling.fetch_sub(1, Ordering::Release) == 1 {
+            // Under the lock, so that it does not fall between the look and the sleep of the one who waits.
+            drop(self.0.lock.lock());
+            self.0.quiet.notify_all();
+        }
+    }
+}
+
+impl Seat {
+    fn new(observer: Arc<dyn Observer>) -> Seat {
+        Seat { observer, telling: AtomicUsize::new(0), quiet: Condvar::new(), lock: Mutex::new(()) }
+    }
+}
 
 /// The observer, if one is installed.
 #[inline]
-pub(crate) fn observer() -> Option<Arc<dyn Observer>> {
+pub(crate) fn observer() -> Option<Watch> {
     if is_observed() { current() } else { None }
 }
 
 /// Out of line, like all that only a capture needs: what runs without one should not have to jump over it.
 #[cold]
 #[inline(never)]
-fn current() -> Option<Arc<dyn Observer>> {
-    CURRENT.read().clone()
+fn current() -> Option<Watch> {
+    // Counted under the lock: whoever removes the observer sees it.
+    CURRENT.read().as_ref().map(Watch::new)
 }
 
 /// The time, if anybody wants to know.
@@ -135,11 +192,26 @@ pub(crate) fn observed_now() -> Option<Instant> {
     is_observed().then(Instant::now)
 }
 
-/// Installs or removes the observer; returns the previous one.
-pub(crate) fn set_observer(observer: Option<Arc<dyn Observer>>) -> Option<Arc<dyn Observer>> {
+/// Installs an observer in place of the present one.
+pub(crate) fn install_observer(observer: Arc<dyn Observer>) {
     let mut current = CURRENT.write();
-    ON.store(observer.is_some(), Ordering::Relaxed);
-    std::mem::replace(&mut *current, observer)
+    *current = Some(Arc::new(Seat::new(observer)));
+    ON.store(true, Ordering::Relaxed);
+}
+
+/// Removes the observer and waits until everything that has begun to be told to it is told. Nothing reaches it
+/// afterwards.
+pub(crate) fn remove_observer() {
+    let seat = {
+        let mut current = CURRENT.write();
+        ON.store(false, Ordering::Relaxed);
+        current.take()
+    };
+    let Some(seat) = seat else { return };
+    let mut lock = seat.lock.lock();
+    while seat.telling.load(Ordering::Acquire) > 0 {
+        seat.quiet.wait(&mut lock);
+    }
 }
 
 /// Whether an observer is installed.

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -22,8 +21,8 @@ pub(crate) struct Region {
     pub left: Option<Instant>,
 }
 
-/// Regions entered while somebody observes.
-static REGIONS: Mutex<Vec<Region>> = Mutex::new(Vec::new());
+/// Regions entered while somebody observes, and the number of the next one.
+static REGIONS: Mutex<(Vec<Region>, u32)> = Mutex::new((Vec::new(), 1));
 
 /// More than this many are not kept: a region per step of a long loop would fill the memory.
 const MOST: usize = 1 << 20;
@@ -46,7 +45,7 @@ pub(crate) fn within<R>(name: &str, f: impl FnOnce() -> R) -> R {
     impl Drop for Leave {
         fn drop(&mut self) {
             CURRENT.set(self.1);
-            let mut regions = REGIONS.lock();
+            let (regions, _) = &mut *REGIONS.lock();
             // It may be from an earlier capture, whose regions are forgotten.
             if let Ok(place) = regions.binary_search_by_key(&self.0, |r| r.id) {
                 regions[place].left = Some(Instant::now());
@@ -55,13 +54,14 @@ pub(crate) fn within<R>(name: &str, f: impl FnOnce() -> R) -> R {
     }
     let parent = current();
     let id = {
-        let mut regions = REGIONS.lock();
+        let mut guard = REGIONS.lock();
+        let (regions, next) = &mut *guard;
         if regions.len() >= MOST {
-            drop(regions);
+            drop(guard);
             return f();
         }
-        static NEXT: AtomicU32 = AtomicU32::new(1);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let id = *next;
+        *next += 1;
         let thread = std::thread::current().name().unwrap_or("thread").to_owned();
         regions.push(Region { id, parent, name: name.into(), thread, entered: Instant::now(), left: None });
         id
@@ -73,10 +73,13 @@ pub(crate) fn within<R>(name: &str, f: impl FnOnce() -> R) -> R {
 
 /// The regions entered since the last [`clear`].
 pub(crate) fn regions() -> Vec<Region> {
-    REGIONS.lock().clone()
+    REGIONS.lock().0.clone()
 }
 
-/// Forgets all regions, at the start of a capture.
-pub(crate) fn clear() {
-    REGIONS.lock().clear();
+/// Forgets all regions, at the start of a capture; returns the number of the first that will be remembered. A smaller
+/// one belongs to an earlier capture.
+pub(crate) fn clear() -> u32 {
+    let (regions, next) = &mut *REGIONS.lock();
+    regions.clear();
+    *next
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use pellucid::capture::{self, GraphExecutor, MetalCapture};
-use pellucid::{Array, Axes, Device, ops, with_device};
+use pellucid::{Array, Axes, Device, async_eval, new_stream, ops, with_device, with_stream};
 use pellucid_trace::Trace;
 
 /// The program in its role.
@@ -26,6 +26,34 @@ fn role() {
                 add();
                 session.finish().unwrap();
             }
+        }
+        // An executor is there, and the model is run once before it counts.
+        "warms up" => {
+            let executor = GraphExecutor::new(device).unwrap();
+            add();
+            add();
+            add();
+            session_of_two(executor);
+            session_of_two(executor);
+        }
+        "warms up first" => {
+            add();
+            session_of_two(GraphExecutor::new(device).unwrap());
+            add();
+        }
+        "several streams" => {
+            let (side, idle) = (new_stream(device).unwrap(), new_stream(device).unwrap());
+            let before = with_stream(idle, || slow());
+            async_eval([&before]);
+            let session = GraphExecutor::new(device).unwrap().begin().unwrap();
+            let beside = with_stream(side, || slow());
+            async_eval([&beside]);
+            let failed =
+                with_stream(side, || ops::take(&Array::from([1.0f32]), &Array::from([9i32]), 0).unwrap());
+            async_eval([&failed]);
+            let outcome = session.finish();
+            assert!(beside.is_available(), "its work goes on after the session");
+            assert!(outcome.unwrap_err().to_string().contains("take"), "the failure is told");
         }
         "captures" => {
             let mut capture = MetalCapture::from_env(&device).expect("a capture");
@@ -78,6 +106,19 @@ fn role() {
         },
         other => panic!("no role {other}"),
     }
+}
+
+fn session_of_two(executor: GraphExecutor) {
+    let session = executor.begin().unwrap();
+    add();
+    add();
+    session.finish().unwrap();
+}
+
+/// Work that takes a moment.
+fn slow() -> Array {
+    let x = ops::full([300, 300], 0.003f32, pellucid::Dtype::Float32).unwrap();
+    (0..20).fold(x.clone(), |y, _| ops::matmul(&y, &x).unwrap())
 }
 
 fn add() {
@@ -282,4 +323,31 @@ fn in_debug_mode_a_capture_holds_kernels_that_were_compiled_before_it() {
         let exp = texts.iter().any(|text| text.contains("exp_(x0)"));
         assert_eq!(exp, expected, "{variable}={value}: {texts:?}");
     }
+}
+
+#[test]
+fn a_warm_up_before_the_first_session_does_not_take_the_capture() {
+    let folder = Folder::new();
+    for (role, variables) in
+        [("warms up", &[][..]), ("warms up", &[("PELLUCID_CAPTURE_COUNT", "1")]), ("warms up first", &[])]
+    {
+        let (path, text) = folder.path(&format!("{role}, {}.pltrace", variables.len()));
+        let mut all = vec![("PELLUCID_CAPTURE", text.as_str())];
+        all.extend(variables);
+        let (output, said) = run(role, &all);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(launches(&path), 2, "{role} {variables:?}: {said}");
+        let (path, text) = folder.path(&format!("{role}, {}, by MLX's variable.pltrace", variables.len()));
+        let mut all = vec![("MLX_METAL_CAPTURE", text.as_str()), ("MTL_CAPTURE_ENABLED", "1")];
+        all.extend(variables);
+        let (output, said) = run(role, &all);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(launches(&path), 2, "{role} {variables:?}: {said}");
+    }
+}
+
+#[test]
+fn a_session_ends_when_all_its_streams_are_done() {
+    let (output, said) = run("several streams", &[]);
+    assert!(output.status.success(), "{said}");
 }

@@ -257,6 +257,42 @@ fn shows_the_default_device() {
     println!("result: {} on {}", a.item::<i32>().unwrap(), a.stream().device());
 }
 
+/// Started by the tests below.
+#[test]
+#[ignore = "started by other tests"]
+fn shows_its_threads() {
+    let large = ops::full([2_000_000], 1.0f32, Dtype::Float32).unwrap();
+    ops::exp(&large).unwrap().eval().unwrap();
+    let threads = std::fs::read_dir("/proc/self/task").map_or(0, |tasks| tasks.count());
+    println!("threads: {}", if threads < 2000 { "few" } else { "many" });
+}
+
+#[test]
+fn a_number_of_threads_outside_its_range_is_refused_aloud() {
+    for wish in ["1000000", "0", "-3", "many"] {
+        let shown = text(&process("shows_its_threads", &[("PELLUCID_THREADS", wish)]));
+        assert!(shown.contains("threads: few"), "{wish}: {shown}");
+        let said = format!("PELLUCID_THREADS={wish} is not a number from 1 to 1024");
+        assert_eq!(shown.matches(&said).count(), 1, "{shown}");
+    }
+    let shown = text(&process("shows_its_threads", &[("PELLUCID_THREADS", "3")]));
+    assert!(shown.contains("threads: few") && !shown.contains("pellucid:"), "{shown}");
+}
+
+#[test]
+fn switches_are_on_or_off_and_anything_else_is_said_aloud() {
+    let shown = text(&process("shows_the_default_device", &[("PELLUCID_FUSE", "sometimes")]));
+    assert!(shown.contains("PELLUCID_FUSE=sometimes is neither 1 nor 0; ignored"), "{shown}");
+    assert!(shown.contains("result: 2"), "{shown}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_desktop_looking_for_gpus_prints_nothing() {
+    let shown = text(&process("shows_the_default_device", &[("PELLUCID_DEVICE", "")]));
+    assert!(!shown.contains("XDG_RUNTIME_DIR"), "{shown}");
+}
+
 #[test]
 fn the_environment_names_the_default_device() {
     let shown = text(&process("shows_the_default_device", &[("PELLUCID_DEVICE", "cpu")]));

@@ -8,7 +8,7 @@
 //! | `PELLUCID_CAPTURE_ROOF` | `1` measures how fast the default device is before the capture starts |
 //! | `PELLUCID_CAPTURE_COUNT` | units of work to capture; without it one [`GraphExecutor`](super::GraphExecutor) session, or for a program that only evaluates, all until it ends |
 //!
-//! A unit is a session of a `GraphExecutor`, or an evaluation outside of one.
+//! A unit is a session of a `GraphExecutor`. In a program that has made none, it is an evaluation.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 
 use super::{MetalCapture, Mode, Options};
 use crate::device::{Device, default_device};
+use crate::variable;
 
 /// What kind of unit begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,8 +41,8 @@ struct Progress {
     begun: u64,
     captured: u64,
     stage: Stage,
-    /// A session is open: evaluations inside it are part of it.
-    in_session: bool,
+    /// An executor has been made: evaluations are no units any more.
+    has_executor: bool,
 }
 
 #[derive(Default)]
@@ -67,31 +68,18 @@ fn read_wish() -> Option<Wish> {
     if path.is_none() && given("MLX_METAL_CAPTURE").is_none() {
         return None;
     }
-    let mode = match std::env::var("PELLUCID_CAPTURE_MODE").as_deref() {
-        Ok("timeline" | "light") => Mode::Timeline,
-        Ok("stats") => Mode::Stats,
-        Ok("full") => Mode::Full,
-        Ok("replay") | Err(_) => Mode::Replay,
-        Ok(other) => {
-            eprintln!(
-                "pellucid: PELLUCID_CAPTURE_MODE={other:?} is not timeline, stats, replay or full; using replay"
-            );
-            Mode::Replay
-        }
-    };
-    let (skip, count) = (number("PELLUCID_CAPTURE_SKIP"), number("PELLUCID_CAPTURE_COUNT"));
-    let roof = given("PELLUCID_CAPTURE_ROOF").is_some_and(|v| v != "0");
-    Some(Wish { path, mode, skip: skip.unwrap_or(0), count, roof })
-}
-
-/// A variable that is a number; says so if it is not one.
-fn number(name: &str) -> Option<u64> {
-    let text = std::env::var_os(name).filter(|v| !v.is_empty())?;
-    let number = text.to_str().and_then(|t| t.parse().ok());
-    if number.is_none() {
-        eprintln!("pellucid: {name}={} is not a number; ignored", text.to_string_lossy());
-    }
-    number
+    let modes = [
+        ("timeline", Mode::Timeline),
+        ("light", Mode::Timeline),
+        ("stats", Mode::Stats),
+        ("replay", Mode::Replay),
+        ("full", Mode::Full),
+    ];
+    let mode = variable::choice("PELLUCID_CAPTURE_MODE", &modes).unwrap_or_default();
+    let skip = variable::number("PELLUCID_CAPTURE_SKIP", 0..=u64::MAX).unwrap_or(0);
+    let count = variable::number("PELLUCID_CAPTURE_COUNT", 1..=u64::MAX);
+    let roof = variable::flag("PELLUCID_CAPTURE_ROOF") == Some(true);
+    Some(Wish { path, mode, skip, count, roof })
 }
 
 thread_local! {
@@ -134,10 +122,8 @@ pub(super) fn begin(unit: Unit, device: Device) {
     let Some(wish) = wish() else { return };
     let mut progress = PROGRESS.lock();
     let progress = progress.get_or_insert_default();
-    match unit {
-        Unit::Session => progress.in_session = true,
-        Unit::Evaluation if progress.in_session => return,
-        Unit::Evaluation => {}
+    if unit == Unit::Evaluation && progress.has_executor {
+        return;
     }
     progress.begun += 1;
     let enough =
@@ -153,12 +139,33 @@ pub(super) fn begin(unit: Unit, device: Device) {
     }
 }
 
+/// An executor is made: from now on only sessions count. What evaluations before it began, such as those that warm a
+/// model up, is begun anew.
+pub(super) fn executor_made() {
+    if wish().is_none() {
+        return;
+    }
+    let mut progress = PROGRESS.lock();
+    let progress = progress.get_or_insert_default();
+    if std::mem::replace(&mut progress.has_executor, true) {
+        return;
+    }
+    let begun = std::mem::take(&mut progress.begun);
+    if matches!(progress.stage, Stage::Running(_)) {
+        match std::mem::take(&mut progress.stage) {
+            Stage::Running(Some(capture)) => capture.discard(),
+            _ => super::discard("GraphExecutor"),
+        }
+        progress.captured = 0;
+        eprintln!("pellucid: {begun} evaluations before the first session are not captured");
+    }
+}
+
 /// A session ends. An evaluation's end is not told: it ends where the next unit begins, or the program.
 pub(super) fn end_session() {
     let Some(wish) = wish() else { return };
     let mut progress = PROGRESS.lock();
     let Some(progress) = &mut *progress else { return };
-    progress.in_session = false;
     if matches!(progress.stage, Stage::Running(_)) && progress.captured >= wish.count.unwrap_or(1) {
         finish(progress);
     }

@@ -3,10 +3,13 @@
 use super::environment::{self, Unit};
 use crate::device::{self, Device};
 use crate::error::Result;
-use crate::stream::{default_stream, synchronize};
+use crate::stream::{Stream, default_stream, streams, synchronize};
 
 /// Brackets units of work on a device. The first one (or the one that `PELLUCID_CAPTURE_SKIP` names) is captured if
 /// the environment asks for it with `PELLUCID_CAPTURE` or `MLX_METAL_CAPTURE`.
+///
+/// Once an executor has been made, evaluations outside of sessions do not count, and what was captured of earlier ones is
+/// given up: a model can be warmed up before its first session.
 ///
 /// ```
 /// use pellucid::{Array, Device, capture::GraphExecutor, ops};
@@ -30,6 +33,8 @@ pub struct GraphExecutor {
 #[must_use = "the unit ends when this is dropped"]
 pub struct Session {
     device: Device,
+    /// The device's streams at its beginning, and the batch each was given last.
+    before: Vec<(Stream, Option<u64>)>,
 }
 
 impl GraphExecutor {
@@ -39,6 +44,7 @@ impl GraphExecutor {
     /// [`Error::Device`](crate::Error::Device) if there is no such device.
     pub fn new(device: Device) -> Result<GraphExecutor> {
         device::check("GraphExecutor", device)?;
+        environment::executor_made();
         Ok(GraphExecutor { device })
     }
 
@@ -48,17 +54,28 @@ impl GraphExecutor {
     /// None today; a capture that cannot start is reported on standard error and never fails the work.
     pub fn begin(&self) -> Result<Session> {
         environment::begin(Unit::Session, self.device);
-        Ok(Session { device: self.device })
+        Ok(Session { device: self.device, before: given(self.device) })
     }
 }
 
+/// The streams of a device, and the batch each was given last.
+fn given(device: Device) -> Vec<(Stream, Option<u64>)> {
+    let of_device = streams().into_iter().filter(|stream| stream.device() == device);
+    of_device.map(|stream| (stream, stream.core().queue.lock().last.as_ref().map(|batch| batch.id))).collect()
+}
+
 impl Session {
-    /// Waits for the unit's work and ends it.
+    /// Waits for the unit's work, on every stream of the device that was given some since it began, and ends it.
     ///
     /// # Errors
-    /// The error of failed work on the device's default stream that nobody has seen yet.
+    /// The error of failed work on one of these streams, or on the device's default one, that nobody has seen yet.
     pub fn finish(self) -> Result<()> {
-        synchronize(default_stream(self.device)?)
+        let worked = |stream: &(Stream, Option<u64>)| stream.1.is_some() && !self.before.contains(stream);
+        let mut outcome = synchronize(default_stream(self.device)?);
+        for (stream, _) in given(self.device).into_iter().filter(worked) {
+            outcome = outcome.and(synchronize(stream));
+        }
+        outcome
     }
 }
 

@@ -92,6 +92,13 @@ impl MetalCapture {
         }
     }
 
+    /// Gives up the capture and its file; another one may be made.
+    pub(super) fn discard(mut self) {
+        self.stage = Stage::Ended;
+        super::discard("discard");
+        CONSUMED.store(false, Ordering::Release);
+    }
+
     fn finish(&mut self, partial: bool) {
         self.stage = Stage::Ended;
         let ended = super::end("end", partial);
@@ -117,7 +124,7 @@ impl Drop for MetalCapture {
         match self.stage {
             Stage::Open => self.finish(true),
             Stage::Prepared => {
-                super::abandon("drop");
+                super::discard("drop");
                 CONSUMED.store(false, Ordering::Release);
             }
             Stage::Ended => {}

@@ -112,6 +112,8 @@ struct Active {
 }
 
 static ACTIVE: Mutex<Option<Active>> = Mutex::new(None);
+/// Held while a window opens and while a capture ends, both of which wait for work: the next one begins after that.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// Starts a capture with default options.
 ///
@@ -162,6 +164,7 @@ fn prepare(
     options: Options,
     manager: Option<Arc<dyn Manager>>,
 ) -> Result<()> {
+    let _turn = TURN.lock();
     let mut active = ACTIVE.lock();
     if let Some(running) = &*active {
         let path = running.recorder.as_ref().map_or(PathBuf::new(), |r| r.path().to_owned());
@@ -177,6 +180,7 @@ fn prepare(
 
 /// Opens the window of a prepared capture.
 fn open() {
+    let _turn = TURN.lock();
     // Work from before the window is finished first, so that it is not shown.
     wait_for_all();
     let mut active = ACTIVE.lock();
@@ -190,9 +194,8 @@ fn open() {
     if recorder.mode() == Mode::Full {
         set_fusion(false);
     }
-    region::clear();
     recorder.open();
-    observe::set_observer(Some(recorder.clone()));
+    observe::install_observer(recorder.clone());
 }
 
 /// Ends the capture: waits for the work of the window and completes the file.
@@ -205,6 +208,7 @@ pub fn stop() -> Result<Summary> {
 }
 
 fn end(function: &'static str, partial: bool) -> Result<Summary> {
+    let _turn = TURN.lock();
     let Some(Active { recorder, mut native, fused, open }) = ACTIVE.lock().take() else {
         return Err(CaptureError::NotRunning.into_error(function));
     };
@@ -217,18 +221,22 @@ fn end(function: &'static str, partial: bool) -> Result<Summary> {
     let native = native.map(|native| native.outcome());
     let Some(recorder) = recorder else { return Ok(Summary { native, ..Summary::default() }) };
     if open {
-        observe::set_observer(None);
+        // Launches that have begun are told to the end, later ones not at all.
+        observe::remove_observer();
         set_fusion(fused);
     }
     let summary = recorder.finish(function, partial, native.clone())?;
     Ok(Summary { native, ..summary })
 }
 
-/// Gives up a capture whose window was never opened, and its file.
-fn abandon(function: &'static str) {
+/// Gives up a capture and its file.
+fn discard(function: &'static str) {
     if let Ok(summary) = end(function, true) {
-        // A file that holds nothing; whether it can be removed is not worth a word.
+        // A file that nobody wants; whether it can be removed is not worth a word.
         let _ = std::fs::remove_file(summary.path);
+        if let Some(native) = summary.native.filter(|native| native.ok) {
+            let _ = std::fs::remove_dir_all(native.path);
+        }
     }
 }
 

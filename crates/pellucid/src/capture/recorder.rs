@@ -12,14 +12,14 @@ use pellucid_trace::{Mode, Writer};
 
 use super::stats::look_at;
 use super::{CaptureError, Options, Summary, facts};
-use crate::array::{Array, HostView, State, Value};
+use crate::array::{Array, HostView, Shape, State, Value};
 use crate::backend::gpu;
 use crate::call_site::CallSite;
 use crate::error::Result;
 use crate::eval::{Member, Step};
 use crate::memory;
 use crate::observe::{Launch, MemoryAction, MemoryEvent, Observer, Outcome, Times, WaitEvent};
-use crate::op::{Op, Program};
+use crate::op::{Arg, Op, Program};
 use crate::region;
 use crate::stream::{Stream, streams};
 
@@ -43,6 +43,8 @@ struct Window {
     unix: i64,
     active: u64,
     cache: u64,
+    /// The number of the first region that belongs to it.
+    first_region: u32,
 }
 
 /// What has been written before: arrays by number, and texts that repeat.
@@ -104,18 +106,19 @@ impl Recorder {
     pub fn open(&self) {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as i64);
         let (active, cache) = (memory::get_active_memory(), memory::get_cache_memory());
-        self.window.get_or_init(|| Window { start: Instant::now(), unix, active, cache });
+        let first_region = region::clear();
+        self.window.get_or_init(|| Window { start: Instant::now(), unix, active, cache, first_region });
         self.writer.draft(&self.manifest());
     }
 
     fn manifest(&self) -> trace::Manifest {
         let since = |t: Instant| self.since(t);
         let now = Instant::now();
-        let unopened = Window { start: now, unix: 0, active: 0, cache: 0 };
+        let unopened = Window { start: now, unix: 0, active: 0, cache: 0, first_region: 0 };
         let start = self.window.get().unwrap_or(&unopened);
         let region = |r: region::Region| trace::schema::Region {
             id: r.id,
-            parent: (r.parent != 0).then_some(r.parent),
+            parent: self.region(r.parent),
             name: r.name.to_string(),
             start_ns: since(r.entered),
             end_ns: since(r.left.unwrap_or(now)),
@@ -173,19 +176,31 @@ impl Recorder {
         self.window.get().map_or(0, |w| time.saturating_duration_since(w.start).as_nanos() as i64)
     }
 
+    /// A region, if it belongs to this window. An array may have been asked for in one of an earlier capture.
+    fn region(&self, id: u32) -> Option<u32> {
+        let first = self.window.get().map_or(1, |w| w.first_region);
+        (id != 0 && id >= first).then_some(id)
+    }
+
     /// Writes an array that the window reads but did not make, the first time it is read.
+    ///
+    /// Rows are handed to the writer while what is known is locked, here and below: whoever finds an array known may
+    /// write a row that names it, which must come later.
     fn input(&self, array: &Array, value: &Value) {
-        let row = {
-            let mut known = self.known.lock();
-            if !known.arrays.insert(array.id()) {
-                return;
-            }
-            let (name, json) = (known.text("input"), known.text("{\"input\":{}}"));
-            let buffer = Some(value.buffer().id());
-            trace::Op { buffer, ..self.row(&mut known, array, name, json, Vec::new()) }
-        };
+        let mut known = self.known.lock();
+        if !known.arrays.insert(array.id()) {
+            return;
+        }
+        let buffer = Some(value.buffer().id());
+        let row = trace::Op { buffer, ..self.input_row(&mut known, array) };
         self.writer.op(row);
+        drop(known);
         self.elements(array, value, matches!(self.mode, Mode::Replay | Mode::Full));
+    }
+
+    fn input_row(&self, known: &mut Known, array: &Array) -> trace::Op {
+        let (name, json) = (known.text("input"), known.text("{\"input\":{}}"));
+        self.row(known, array, name, json, Vec::new())
     }
 
     /// Figures of an array and, if asked for, its elements.
@@ -255,7 +270,7 @@ impl Recorder {
             launch: None,
             call_site: known.site(array.call_site()),
             label: array.label_text().map(Arc::from),
-            region: (array.0.region != 0).then_some(array.0.region),
+            region: self.region(array.0.region),
             flops: 0,
             bytes: 0,
             fallback: false,
@@ -275,7 +290,6 @@ impl Recorder {
             op => known.text(op.name()),
         };
         let json = json(known, &work.op);
-        known.arrays.insert(array.id());
         trace::Op {
             flops: work.op.flops(&shapes, array.shape_ref()),
             bytes: bytes as u64,
@@ -283,22 +297,45 @@ impl Recorder {
         }
     }
 
-    /// Numbers that were written into the program instead of being computed.
+    /// Numbers that were written into the program instead of being computed. What they are is read from there: the
+    /// arrays may have been taken by another thread meanwhile.
     fn constants(&self, known: &mut Known, step: &Step) -> Vec<trace::Op> {
         let mut rows = Vec::new();
-        for input in step.members.iter().flat_map(|m| &m.work.inputs) {
-            if known.arrays.contains(&input.id()) {
-                continue;
+        let Some(program) = &step.program else { return rows };
+        for (member, instr) in step.members.iter().zip(&program.instrs) {
+            for (input, arg) in member.work.inputs.iter().zip(instr.args()) {
+                let Arg::Const(number) = arg else { continue };
+                let constant = program.consts.get(usize::from(*number));
+                if let Some(&(value, dtype)) = constant.filter(|_| known.arrays.insert(input.id())) {
+                    let op = Op::Full { shape: Shape::default(), dtype, value };
+                    let (name, json) = (known.text(op.name()), json(known, &op));
+                    rows.push(self.row(known, input, name, json, Vec::new()));
+                }
             }
-            let op = match &*input.0.state.lock() {
-                State::Lazy(work) => work.op.clone(),
-                _ => continue,
-            };
-            known.arrays.insert(input.id());
-            let (name, json) = (known.text(op.name()), json(known, &op));
-            rows.push(self.row(known, input, name, json, Vec::new()));
         }
         rows
+    }
+
+    /// Writes the inputs of a step that did not run because one of them has failed.
+    fn inputs_of_failed(&self, step: &Step) {
+        for &input in &step.inputs {
+            let array = step.input(input);
+            let found = match &*array.0.state.lock() {
+                State::Ready(value) | State::Enqueued(value, _) => Ok(value.clone()),
+                State::Failed(failure) => Err(failure.error().to_string()),
+                _ => continue,
+            };
+            match found {
+                Ok(value) => self.input(array, &value),
+                Err(error) => {
+                    let mut known = self.known.lock();
+                    if known.arrays.insert(array.id()) {
+                        let row = self.input_row(&mut known, array);
+                        self.writer.op(trace::Op { error: Some(error.into()), ..row });
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -343,12 +380,15 @@ impl Observer for Recorder {
     fn after(&self, launch: &Launch, outcome: &Outcome) {
         let (step, last) = (launch.step, launch.step.last());
         let ran = matches!(outcome.result, Ok((_, true, _)));
+        let error: Option<Arc<str>> = outcome.result.err().map(|e| e.to_string().into());
+        if error.is_some() {
+            self.inputs_of_failed(step);
+        }
         let mut known = self.known.lock();
         let mut rows = self.constants(&mut known, step);
         let first = rows.len();
         rows.extend(step.members.iter().map(|m| self.member(&mut known, m)));
         let (mut flops, mut ids) = (0u64, Vec::with_capacity(step.members.len()));
-        let error: Option<Arc<str>> = outcome.result.err().map(|e| e.to_string().into());
         for row in &mut rows[first..] {
             row.launch = ran.then_some(launch.id);
             row.error.clone_from(&error);
@@ -360,9 +400,14 @@ impl Observer for Recorder {
             row.buffer = Some(value.buffer().id());
         }
         let (device, nothing) = (known.device(launch.stream.device()), known.text(""));
-        drop(known);
         self.ops.fetch_add((rows.len() - first) as u64, Ordering::Relaxed);
-        rows.into_iter().for_each(|row| self.writer.op(row));
+        for (i, row) in rows.into_iter().enumerate() {
+            // A constant that chains have read has its row when it is computed for its own sake.
+            if i < first || known.arrays.insert(row.id) {
+                self.writer.op(row);
+            }
+        }
+        drop(known);
         if !ran {
             return;
         }

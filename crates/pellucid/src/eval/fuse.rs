@@ -15,6 +15,7 @@ use crate::array::{Dtype, Node, Shape};
 use crate::backend::{cpu, gpu};
 use crate::device::DeviceType;
 use crate::op::{Arg, Func, Instr, Op, Program, Scalar};
+use crate::variable;
 
 /// A longer program gains nothing: intermediate results already stay in the nearest cache.
 const MOST_INSTRUCTIONS: u32 = 1024;
@@ -25,7 +26,7 @@ const MOST_GPU_WORK: u32 = 160;
 const MOST_INPUTS: u32 = 24;
 
 static ENABLED: LazyLock<AtomicBool> =
-    LazyLock::new(|| AtomicBool::new(std::env::var_os("PELLUCID_FUSE").is_none_or(|v| v != "0")));
+    LazyLock::new(|| AtomicBool::new(variable::flag("PELLUCID_FUSE") != Some(false)));
 
 /// Whether chains of elementwise operations are fused. `PELLUCID_FUSE=0` turns it off at the start. Results are the
 /// same bit for bit.

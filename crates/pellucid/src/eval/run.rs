@@ -15,7 +15,7 @@ use crate::backend::cpu::{self, In, Out};
 use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Demand, Request};
-use crate::observe::{Launch, Observer, Outcome, Times, observer};
+use crate::observe::{Launch, Outcome, Times, Watch, observer};
 use crate::op::Op;
 
 pub(super) type Values = SmallVec<[Value; 4]>;
@@ -74,7 +74,7 @@ fn run_step(batch: &Arc<Batch>, step: &Step) {
     let inputs = values(step, on_gpu);
     let outcome = match observer() {
         None => attempt(batch, step, inputs),
-        Some(observer) => observed(batch, step, inputs, &*observer),
+        Some(observer) => observed(batch, step, inputs, &observer),
     };
     *last.array.0.state.lock() = match outcome {
         Ok(made) if !made.value.buffer().is_host() || made.value.checks().is_some() => {
@@ -91,7 +91,7 @@ fn observed(
     batch: &Batch,
     step: &Step,
     inputs: Result<Values, Arc<Failure>>,
-    observer: &dyn Observer,
+    observer: &Watch,
 ) -> Result<Made, Arc<Failure>> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -100,6 +100,10 @@ fn observed(
     if let Ok(values) = &inputs {
         observer.before(&launch, values);
     }
+    let on_gpu = batch.stream.device().device_type() == DeviceType::Gpu;
+    if on_gpu {
+        run_gpu::watch(batch.stream, observer);
+    }
     let started = Instant::now();
     let outcome = attempt(batch, step, inputs);
     let result = match &outcome {
@@ -107,14 +111,13 @@ fn observed(
         Err(failure) => Err(failure.error()),
     };
     let fallback = outcome.as_ref().is_ok_and(|made| made.fallback);
-    let on_gpu = batch.stream.device().device_type() == DeviceType::Gpu;
+    // Also if it failed half-way: what was recorded by then must not count for the next one.
+    let (kernel, times) = if on_gpu { run_gpu::observed(batch.stream) } else { (None, None) };
     if on_gpu && !fallback && outcome.as_ref().is_ok_and(|made| made.ran) {
-        let each = observer.times_each_launch();
-        let (kernel, times) = run_gpu::observed(batch.stream, each);
-        let times = times.or_else(|| each.then(|| Times::until_now(started)));
+        let times = times.or_else(|| observer.times_each_launch().then(|| Times::until_now(started)));
         observer.after(&launch, &Outcome { result, fallback, kernel, times });
         if times.is_none() {
-            run_gpu::await_times(batch.stream, launch.id);
+            run_gpu::await_times(batch.stream, observer, launch.id, started);
         }
     } else {
         let times = Some(Times::until_now(started));

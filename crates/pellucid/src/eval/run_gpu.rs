@@ -1,6 +1,7 @@
 //! Running a step on a GPU's stream: as kernels where the device has them, else on the CPU, which is marked.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use smallvec::SmallVec;
 
@@ -8,10 +9,10 @@ use super::batch::{Batch, Failure, Step};
 use super::run::{self, Made, Progress, Values};
 use super::schedule;
 use crate::array::{Array, Strides, Value};
-use crate::backend::gpu::{self, Check, Context, FallbackReason, In, Out};
+use crate::backend::gpu::{self, Check, Context, FallbackReason, In, Launched, Out};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
-use crate::observe::{self, Times};
+use crate::observe::{Times, Watch};
 use crate::op::Op;
 use crate::stream::Stream;
 
@@ -63,7 +64,7 @@ fn on_cpu(context: &Context, step: &Step, values: Values, why: FallbackReason) -
         let first = step.inputs.first().map_or(&step.last().array, |&i| step.input(i));
         gpu::note_fallback(step.last().work.op.name(), first.dtype(), why);
     }
-    if observe::is_observed() {
+    if context.recorder.lock().is_watched() {
         // What is shown of a stream is one thing after the other.
         drain(context);
     }
@@ -185,28 +186,26 @@ pub(super) fn end(batch: &Arc<Batch>) -> Progress {
     Progress::Submitted
 }
 
-/// Text and workgroups of a kernel.
-pub(super) type Kernel = (Arc<str>, [u32; 3]);
+/// An observed launch begins: what is recorded until [`observed`] belongs to it.
+pub(super) fn watch(stream: Stream, observer: &Watch) {
+    if let Ok(gpu) = gpu::gpu(stream.device().index()) {
+        gpu::recorder(stream).lock().watch(gpu, observer);
+    }
+}
 
 /// The last kernel of an observed launch that was just recorded and, if each launch is timed by itself, its times,
 /// for which it is submitted and waited for. A failure is kept for the end of the batch.
-pub(super) fn observed(stream: Stream, each: bool) -> (Option<Kernel>, Option<Times>) {
+pub(super) fn observed(stream: Stream) -> (Option<Launched>, Option<Times>) {
     let Ok(gpu) = gpu::gpu(stream.device().index()) else { return (None, None) };
-    let recorder = gpu::recorder(stream);
-    let mut recorder = recorder.lock();
-    let kernel = recorder.take_launched().pop();
-    if !each {
-        return (kernel, None);
-    }
-    let submissions = recorder.flush_timed(gpu);
-    drop(recorder);
-    (kernel, submissions.wait(gpu))
+    let seen = gpu::recorder(stream).lock().unwatch(gpu);
+    let (mut launched, submissions) = seen;
+    (launched.pop(), submissions.wait(gpu))
 }
 
 /// Has the observer told when a launch ran, once the GPU is done with it.
-pub(super) fn await_times(stream: Stream, launch: u64) {
+pub(super) fn await_times(stream: Stream, observer: &Watch, launch: u64, started: Instant) {
     if let Ok(gpu) = gpu::gpu(stream.device().index()) {
-        gpu::recorder(stream).lock().await_times(gpu, launch);
+        gpu::recorder(stream).lock().await_times(gpu, observer, launch, started);
     }
 }
 

@@ -12,7 +12,7 @@ use super::request::Demand;
 use super::system::Provider;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::observe::{MemoryAction, MemoryEvent, Observer, observer};
+use crate::observe::{MemoryAction, MemoryEvent, Observer, Watch, observer};
 
 /// What the user allows.
 pub(super) struct Limits {
@@ -293,10 +293,10 @@ impl Accounts {
 
     /// Who sees every change, in order, because the lock is held.
     #[inline]
-    fn observer(&self) -> Option<Arc<dyn Observer>> {
+    fn observer(&self) -> Option<Watch> {
         #[cfg(test)]
-        if self.stand_in.is_some() {
-            return self.stand_in.clone();
+        if let Some(observer) = &self.stand_in {
+            return Some(Watch::of(observer.clone()));
         }
         observer()
     }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::Result;
+use crate::variable;
 
 /// Below this many bytes of traffic a kernel finishes sooner than the other cores wake up.
 pub(crate) const SERIAL_BYTES: usize = 256 * 1024;
@@ -25,6 +26,9 @@ pub(crate) const SERIAL_BYTES: usize = 256 * 1024;
 /// waking a thread costs more than a small one takes.
 const PATIENCE: Duration = Duration::from_micros(40);
 
+/// More threads than this are not asked for, but a mistake.
+const MOST_THREADS: u64 = 1024;
+
 thread_local! {
     /// Set while this thread works on a piece: pieces are not split again.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -32,15 +36,16 @@ thread_local! {
     static CORES: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The number of threads that work on one kernel: the machine's cores, or `PELLUCID_THREADS`.
+/// The number of threads that work on one kernel: the machine's cores, or `PELLUCID_THREADS` (1 to 1024).
 pub(crate) fn cores() -> usize {
     static MACHINE: OnceLock<usize> = OnceLock::new();
     CORES.get().unwrap_or_else(|| {
         *MACHINE.get_or_init(|| {
-            let wished = std::env::var("PELLUCID_THREADS").ok().and_then(|text| text.parse().ok());
-            wished
-                .filter(|&n: &usize| n > 0)
-                .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
+            let wished = variable::number("PELLUCID_THREADS", 1..=MOST_THREADS);
+            wished.map_or_else(
+                || std::thread::available_parallelism().map_or(1, |n| n.get()),
+                |threads| threads as usize,
+            )
         })
     })
 }

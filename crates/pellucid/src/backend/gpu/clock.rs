@@ -97,6 +97,15 @@ impl Clock {
     }
 }
 
+impl Clock {
+    /// Takes back the room of stamps that nobody wants to read. The GPU must have finished with it.
+    pub(super) fn release(&self, timed: Timed) {
+        if let Some(stamps) = timed.stamps {
+            self.state.lock().free.push(stamps);
+        }
+    }
+}
+
 impl Timed {
     /// Notes a submission that is being made.
     pub fn new(stamps: Option<Stamps>) -> Timed {

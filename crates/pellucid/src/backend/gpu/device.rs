@@ -14,6 +14,7 @@ use super::wgsl::PANE;
 use crate::device::{Device, DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory;
+use crate::variable;
 
 /// Panes (see `software`) that a launch can have on every device that has them, and at most.
 const LEAST_PANES: usize = 8;
@@ -51,6 +52,8 @@ struct Slot {
 
 /// Hardware first, software last; within each kind as the system lists them.
 static ADAPTERS: LazyLock<Vec<Slot>> = LazyLock::new(|| {
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    super::quiet::quiet_drivers();
     let mut flags = wgpu::InstanceFlags::default();
     // Names of kernels and buffers reach the driver's tools in every build; indirect launches are never used.
     flags.remove(wgpu::InstanceFlags::DISCARD_HAL_LABELS | wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
@@ -74,7 +77,7 @@ static ADAPTERS: LazyLock<Vec<Slot>> = LazyLock::new(|| {
 /// then see our labels, and captures hold the sources of all kernels that were compiled before them.
 pub(crate) fn debugging() -> bool {
     static ON: LazyLock<bool> = LazyLock::new(|| {
-        let on = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
+        let on = |name: &str| variable::flag(name) == Some(true);
         on("PELLUCID_DEBUG") || on("MLX_METAL_DEBUG")
     });
     *ON
@@ -255,9 +258,8 @@ impl Gpu {
     /// Whether the processor is a program: memory and arithmetic then cost what they cost a CPU. With
     /// `PELLUCID_HARDWARE_KERNELS=1` it is treated as hardware, so that those kernels can be tested where there is none.
     pub fn is_software(&self) -> bool {
-        static AS_HARDWARE: LazyLock<bool> = LazyLock::new(|| {
-            std::env::var_os("PELLUCID_HARDWARE_KERNELS").is_some_and(|v| !v.is_empty() && v != "0")
-        });
+        static AS_HARDWARE: LazyLock<bool> =
+            LazyLock::new(|| variable::flag("PELLUCID_HARDWARE_KERNELS") == Some(true));
         self.info.device_type == "software" && !*AS_HARDWARE
     }
 

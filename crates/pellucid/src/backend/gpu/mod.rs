@@ -19,6 +19,8 @@ mod matmul;
 mod pieces;
 mod pipeline;
 mod put;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod quiet;
 mod random;
 mod record;
 mod reduce;
@@ -38,7 +40,7 @@ pub(crate) use device::{Gpu, all_sources, count, debugging, gpu, has_hardware, i
 pub use fallback::{Fallback, FallbackReason};
 pub(crate) use fallback::{fallbacks, note_fallback};
 pub(crate) use pipeline::validating;
-pub(crate) use record::recorder;
+pub(crate) use record::{Launched, recorder};
 pub(crate) use step::{can_fuse, copies, copy, most_inputs, run, supports};
 pub(crate) use tensor::{Context, In, Out};
 pub(crate) use transfer::{allocate, download, mirror, upload};

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::device::Gpu;
 use super::wgsl::Text;
 use crate::error::{Error, Result};
+use crate::variable;
 
 /// What a kernel is for: its family, and the numbers that its text depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -67,7 +68,7 @@ pub(crate) struct Pipelines {
 /// Whether shaders are compiled with bounds checks and launches compared with the CPU: `PELLUCID_VALIDATE=1`.
 pub(crate) fn validating() -> bool {
     static ON: OnceLock<bool> = OnceLock::new();
-    *ON.get_or_init(|| std::env::var_os("PELLUCID_VALIDATE").is_some_and(|v| !v.is_empty() && v != "0"))
+    *ON.get_or_init(|| variable::flag("PELLUCID_VALIDATE") == Some(true))
 }
 
 impl Pipelines {

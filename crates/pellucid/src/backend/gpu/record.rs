@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 
 use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
@@ -15,7 +16,7 @@ use super::pipeline::Pipeline;
 use super::wgsl::ROW;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Memory};
-use crate::observe::{self, Times, observer};
+use crate::observe::{Times, Watch};
 use crate::stream::Stream;
 
 /// A submission holds at most this many launches: enough that its cost is small beside theirs, few enough that the GPU
@@ -70,15 +71,26 @@ pub(crate) struct Recorder {
     latest: u64,
     /// Why a submission in this batch failed.
     failed: Option<Error>,
-    /// Texts and workgroups of launches, while somebody observes.
-    launched: Vec<(Arc<str>, [u32; 3])>,
-    /// Where the times of the present pass go, while somebody observes.
+    /// The observed launch that is being recorded.
+    watched: Option<Watched>,
+    /// Where the times of the present pass go, if an observed launch began it.
     stamps: Option<Stamps>,
-    /// Observed launches whose times are those of the next submission.
-    untimed: Vec<u64>,
-    /// Submissions whose times nobody has asked for.
+    /// Observed launches whose times are those of the next submission, and who wants to know.
+    untimed: Option<(Watch, Vec<u64>)>,
+}
+
+/// What is seen of a launch while it is recorded.
+struct Watched {
+    /// Whether it is timed by itself.
+    each: bool,
+    /// Texts and workgroups of its kernels.
+    launched: Vec<Launched>,
+    /// Submissions of nothing but this launch.
     timed: Vec<(u64, Timed)>,
 }
+
+/// Text and workgroups of a kernel that was launched.
+pub(crate) type Launched = (Arc<str>, [u32; 3]);
 
 static RECORDERS: LazyLock<RwLock<HashMap<usize, Arc<Mutex<Recorder>>>>> = LazyLock::new(RwLock::default);
 
@@ -162,12 +174,10 @@ impl Recorder {
             }
         }
         self.launches += 1;
-        if observe::is_observed() {
-            self.launched.push((pipeline.source.clone(), dispatch.groups));
-        }
-        // An observed launch is submitted as a whole.
-        if !observe::is_observed() {
-            self.flush_if_full(gpu);
+        match &mut self.watched {
+            // An observed launch is submitted as a whole.
+            Some(watched) => watched.launched.push((pipeline.source.clone(), dispatch.groups)),
+            None => self.flush_if_full(gpu),
         }
         Ok(())
     }
@@ -178,16 +188,38 @@ impl Recorder {
         }
     }
 
-    /// An observed launch has been recorded; its times are those of its submission.
-    pub fn await_times(&mut self, gpu: &'static Gpu, launch: u64) {
-        self.untimed.push(launch);
-        self.flush_if_full(gpu);
+    /// An observed launch begins. One that is timed by itself is not submitted with what came before.
+    pub fn watch(&mut self, gpu: &'static Gpu, observer: &Watch) {
+        let each = observer.times_each_launch();
+        if each {
+            self.flush(gpu);
+        }
+        self.watched = Some(Watched { each, launched: Vec::new(), timed: Vec::new() });
     }
 
-    /// Submits what was recorded; returns what [`times`] needs to tell when it ran.
-    pub fn flush_timed(&mut self, gpu: &'static Gpu) -> TimedSubmissions {
-        self.flush(gpu);
-        TimedSubmissions(std::mem::take(&mut self.timed))
+    /// The observed launch ends: what it launched and, if it is timed by itself, its submissions.
+    pub fn unwatch(&mut self, gpu: &'static Gpu) -> (Vec<Launched>, TimedSubmissions) {
+        if self.watched.as_ref().is_some_and(|watched| watched.each) {
+            self.flush(gpu);
+        }
+        let watched = self.watched.take().map(|watched| (watched.launched, watched.timed));
+        let (launched, timed) = watched.unwrap_or_default();
+        (launched, TimedSubmissions(timed))
+    }
+
+    /// An observed launch has been recorded; its times are those of its submission. If another thread that needed one of
+    /// its arrays has submitted it already, they are those from `started` to that submission's end.
+    pub fn await_times(&mut self, gpu: &'static Gpu, observer: &Watch, launch: u64, started: Instant) {
+        if self.encoder.is_some() {
+            self.untimed.get_or_insert_with(|| (observer.clone(), Vec::new())).1.push(launch);
+            self.flush_if_full(gpu);
+        } else {
+            let observer = observer.clone();
+            gpu.submissions.when_finished(self.latest, move || {
+                let by = "gpu submission";
+                observer.timed(&[launch], Times { started, ended: Instant::now(), by });
+            });
+        }
     }
 
     /// The number of a flag for a launch that follows, which tells `check` when the GPU is done.
@@ -210,7 +242,7 @@ impl Recorder {
             let label = stream.label();
             gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&label) })
         });
-        if self.pass.is_none() && observe::is_observed() {
+        if self.pass.is_none() && self.watched.is_some() {
             self.stamps = gpu.clock.stamps(gpu);
         }
         let stamps = self.stamps.as_ref();
@@ -261,7 +293,7 @@ impl Recorder {
             if let Some(stamps) = &stamps {
                 stamps.resolve(&mut encoder);
             }
-            let timed = Timed::new(stamps);
+            let (timed, submitted) = (Timed::new(stamps), Instant::now());
             match gpu.submissions.submit(gpu, encoder) {
                 Ok(number) => {
                     self.latest = number;
@@ -273,6 +305,9 @@ impl Recorder {
                 Err(error) => {
                     self.failed = Some(error);
                     checks.iter().for_each(|check| check.resolve(None));
+                    if let Some((observer, launches)) = self.untimed.take() {
+                        observer.timed(&launches, Times::until_now(submitted));
+                    }
                 }
             }
         }
@@ -281,27 +316,27 @@ impl Recorder {
         (self.launches, self.bytes) = (0, 0);
     }
 
-    /// Has the times of a submission told to the observer, or kept for [`Recorder::flush_timed`].
+    /// Has the times of a submission told to the observer, or kept for [`Recorder::unwatch`].
     fn time(&mut self, gpu: &'static Gpu, number: u64, timed: Timed) {
-        let launches = std::mem::take(&mut self.untimed);
-        let Some(observer) = observer() else { return };
-        if observer.times_each_launch() {
-            self.timed.push((number, timed));
-        } else if !launches.is_empty() {
+        if let Some((observer, launches)) = self.untimed.take() {
             gpu.submissions.when_finished(number, move || {
                 observer.timed(&launches, gpu.clock.read(gpu, timed));
             });
+        } else if let Some(watched) = self.watched.as_mut().filter(|watched| watched.each) {
+            watched.timed.push((number, timed));
+        } else {
+            gpu.submissions.when_finished(number, move || gpu.clock.release(timed));
         }
+    }
+
+    /// Whether an observed launch is being recorded.
+    pub fn is_watched(&self) -> bool {
+        self.watched.is_some()
     }
 
     /// The submission made last.
     pub fn latest(&self) -> u64 {
         self.latest
-    }
-
-    /// What was launched since the last call, for an observer.
-    pub fn take_launched(&mut self) -> Vec<(Arc<str>, [u32; 3])> {
-        std::mem::take(&mut self.launched)
     }
 
     /// Clears the flags before the commands of this submission and copies them out after.
