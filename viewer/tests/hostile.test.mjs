@@ -17,7 +17,7 @@ const ERRORS = {
   lying_size: /more than the 1000 bytes it claims/,
   bad_offsets: /points outside of its data|offsets that go backwards/,
   text_file: /not a ZIP archive/,
-  newer: /version 2; this viewer reads up to 1/,
+  newer: /version 3; this viewer reads up to 2/,
   manifest_types: /manifest\.json: `manifest\.\w+` should be/,
   cycle: /depend on later ones or on themselves/,
   unknown_ids: /not in the file/,

@@ -129,7 +129,7 @@ def test_what_is_not_a_trace_is_refused(tmp_path):
     (tmp_path / "text").write_text("no trace")
     with zipfile.ZipFile(tmp_path / "zip", "w") as archive:
         archive.writestr("other.txt", "x")
-    for name, manifest in (("newer", {"format": "pltrace", "version": 2}), ("other", {"format": "x", "version": 1}), ("list", [])):
+    for name, manifest in (("newer", {"format": "pltrace", "version": 3}), ("other", {"format": "x", "version": 1}), ("list", [])):
         with zipfile.ZipFile(tmp_path / name, "w") as archive:
             archive.writestr("manifest.json", json.dumps(manifest))
     for name in ("text", "zip", "newer", "other", "list"):

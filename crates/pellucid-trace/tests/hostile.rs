@@ -56,7 +56,7 @@ fn a_newer_version_says_so() {
     let error = open_error(&altered("manifest.json", br#"{"format": "pltrace", "version": 7, "counts": 3}"#));
     assert_eq!(
         error.to_string(),
-        "the trace has version 7; this program reads up to version 1: use a newer one"
+        "the trace has version 7; this program reads up to version 2: use a newer one"
     );
 }
 
@@ -149,6 +149,7 @@ fn op(id: u64, inputs: &[u64], shape: &[u64]) -> Op {
         fallback: false,
         error: None,
         buffer: None,
+        family: None,
     }
 }
 

@@ -62,6 +62,9 @@ fn a_program_with_known_work_gives_exactly_these_rows() {
     expected.extend(["add"; 10]);
     expected.extend(["reshape", "input", "matmul", "full", "multiply", "tanh"]);
     assert_eq!(names, expected);
+    let families: Vec<&str> = ops[10..].iter().filter_map(|o| o.family.as_deref()).collect();
+    let tail = ["elementwise", "layout", "input", "matmul", "creation", "elementwise", "elementwise"];
+    assert_eq!(families, tail);
     assert_eq!(ops[0].label.as_deref(), Some("weights"));
     let matmul = &ops[13];
     assert_eq!(

@@ -123,6 +123,8 @@ function lists(batch: Batch, out: Grow<Uint32Array<ArrayBuffer>>, base: number):
 
 interface Builder {
   add(batch: Batch): void;
+  /** Adds missing values: rows of a file that does not have the column. */
+  skip?(rows: number): void;
   done(): { value: unknown; buffers: ArrayBuffer[] };
 }
 
@@ -178,6 +180,10 @@ function builder(form: Form): Builder {
         add(batch) {
           const at = codes.extend(batch.length);
           textCodes(batch, codes.data, at, interner);
+        },
+        skip(rows) {
+          const at = codes.extend(rows);
+          codes.data.fill(-1, at, at + rows);
         },
         done() {
           const all = codes.done();
@@ -260,9 +266,9 @@ function pack(value: Float64Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint8
 /** Collects the chunks of one table. */
 export class TableReader {
   rows = 0;
-  private builders: [column: string, optional: boolean, form: Form, Builder][];
+  private builders: [column: string, optional: boolean, added: boolean, form: Form, Builder][];
   constructor(private name: TableName) {
-    this.builders = Object.entries(TABLES[name]).map(([key, form]) => [key.replace('?', ''), key.endsWith('?'), form, builder(form)]);
+    this.builders = Object.entries(TABLES[name]).map(([key, form]) => [key.replaceAll('?', ''), key.endsWith('?'), key.endsWith('??'), form, builder(form)]);
   }
 
   /** Adds the rows of one member. */
@@ -270,8 +276,12 @@ export class TableReader {
     const table = tableFromIPC(bytes, { useBigInt: true });
     const before = this.rows;
     let rows = 0;
-    for (const [column, optional, form, build] of this.builders) {
+    for (const [column, optional, added, form, build] of this.builders) {
       const found = table.getChild(column) as unknown as { data: Batch[]; length: number } | undefined;
+      if (!found && added) {
+        build.skip?.(table.numRows);
+        continue;
+      }
       if (!found) throw new TraceError(`${member} has no column \`${column}\`, which the table \`${this.name}\` needs.`);
       rows = found.length;
       if (rows !== table.numRows) throw new TraceError(`${member}: column \`${column}\` has ${rows} rows, the table ${table.numRows}.`);
@@ -292,7 +302,7 @@ export class TableReader {
   done(): { table: Record<string, unknown>; buffers: ArrayBuffer[] } {
     const table: Record<string, unknown> = { rows: this.rows };
     const buffers: ArrayBuffer[] = [];
-    for (const [column, , , build] of this.builders) {
+    for (const [column, , , , build] of this.builders) {
       const { value, buffers: more } = build.done();
       table[column] = value;
       buffers.push(...more);

@@ -3,7 +3,7 @@
 import type { Table, TableName, Text } from './columns';
 import { word } from './columns';
 import { IdIndex } from './ids';
-import { kindOf, kindOfKernel } from './kind';
+import { kindOf, kindOfFamily, kindOfKernel } from './kind';
 import { buildLives } from './lives';
 import type { Manifest } from './manifest';
 import type { Kernel, RegionNode, Trace, Track } from './model';
@@ -42,7 +42,9 @@ export function build(name: string, file: Blob, members: Map<string, Member>, ma
     launchOpRows[i] = arrays.row(launches.ops.values[i]!);
     if (launchOpRows[i]! < 0) defects.add('Launches name operations that are not in the file', `operation ${launches.ops.values[i]}`);
   }
-  const kindOfOp = byWord(ops.name, kindOf);
+  const kindOfOp = byWord(ops.family, kindOfFamily);
+  const byName = byWord(ops.name, kindOf);
+  for (let row = 0; row < ops.rows; row++) if (ops.family.codes[row]! < 0) kindOfOp[row] = byName[row]!;
   const kindOfLaunch = launchKinds(launches, launchOpRows, kindOfOp);
   const regions = buildRegions(manifest, defects);
   const regionRows = new Map(regions.map((region) => [region.id, region.row]));

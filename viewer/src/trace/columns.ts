@@ -37,12 +37,12 @@ export interface FormTypes {
   nested: Nested;
 }
 
-/** The columns of each table; a name that ends in `?` may hold nulls. */
+/** The columns of each table; a name that ends in `?` may hold nulls, one that ends in `??` is not in files of version 1. */
 export const TABLES = {
   ops: {
     id: 'id', name: 'text', op: 'lazy', inputs: 'ids', outputs: 'ids', shapes: 'nested', dtypes: 'texts', device: 'text',
     stream: 'int', 'launch?': 'id', call_site: 'text', 'label?': 'text', 'region?': 'int', flops: 'number', bytes: 'number',
-    fallback: 'bool', 'error?': 'text', 'buffer?': 'id',
+    fallback: 'bool', 'error?': 'text', 'buffer?': 'id', 'family??': 'text',
   },
   launches: {
     id: 'id', kernel: 'text', 'source?': 'text', device: 'text', stream: 'int', submission: 'id', grid: 'ids',
@@ -60,7 +60,7 @@ export const TABLES = {
 } as const satisfies Record<string, Record<string, Form>>;
 
 export type TableName = keyof typeof TABLES;
-type Plain<K> = K extends `${infer Name}?` ? Name : K;
+type Plain<K> = K extends `${infer Name}??` ? Name : K extends `${infer Name}?` ? Name : K;
 export type Table<T extends TableName> = { rows: number } & {
   [K in keyof (typeof TABLES)[T] as Plain<K>]: (typeof TABLES)[T][K] extends Form ? FormTypes[(typeof TABLES)[T][K]] : never;
 };
@@ -73,7 +73,7 @@ export function emptyTable<T extends TableName>(name: T): Table<T> {
     lazy: () => ({ bytes: new Uint8Array(0), offsets: new Float64Array(1) }), ids: () => ({ offsets: new Uint32Array(1), values: new Float64Array(0) }),
     texts: () => ({ ...text(), offsets: new Uint32Array(1) }), nested: () => ({ offsets: new Uint32Array(1), inner: new Uint32Array(1), values: new Float64Array(0) }),
   };
-  const columns = Object.entries(TABLES[name]).map(([key, form]) => [key.replace('?', ''), make[form]()]);
+  const columns = Object.entries(TABLES[name]).map(([key, form]) => [key.replaceAll('?', ''), make[form]()]);
   return { rows: 0, ...Object.fromEntries(columns) } as Table<T>;
 }
 

@@ -39,7 +39,7 @@ export interface Manifest {
   regions: Region[];
 }
 
-export const VERSION = 1;
+export const VERSION = 2;
 type Json = Record<string, unknown>;
 
 const bad = (key: string, wanted: string) => new TraceError(`manifest.json: \`${key}\` should be ${wanted}.`, 'The file was not written by Pellucid.');

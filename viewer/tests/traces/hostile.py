@@ -139,7 +139,7 @@ def bad_offsets(path):
 
 
 def newer(data):
-    return data | {"version": 2}
+    return data | {"version": 3}
 
 
 def manifest_types(data):

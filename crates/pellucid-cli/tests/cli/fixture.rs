@@ -33,6 +33,7 @@ pub fn op(id: u64, name: &str, op: &str, inputs: &[u64], shape: &[u64], launch: 
         fallback: false,
         error: None,
         buffer: launch,
+        family: None,
     }
 }
 

@@ -135,9 +135,9 @@ fn a_file_of_these_members_is_a_trace() {
 fn a_newer_version_is_refused_by_name() {
     let folder = Folder::new();
     let path = folder.path("newer.pltrace");
-    let manifest = r#"{"format":"pltrace","version":2,"counts":"in a new way"}"#;
+    let manifest = r#"{"format":"pltrace","version":3,"counts":"in a new way"}"#;
     write(&path, &[Member::new("manifest.json", manifest.as_bytes())]);
-    refused_by_all(&path, "the trace has version 2; this program reads up to version 1: use a newer one");
+    refused_by_all(&path, "the trace has version 3; this program reads up to version 2: use a newer one");
 }
 
 #[test]

@@ -188,6 +188,7 @@ impl<'a> Network<'a> {
             fallback: step.name == "fft",
             error: None,
             buffer: launch.map(|_| self.next_buffer),
+            family: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::schema::{LaunchView, OpView, is_input};
+use crate::schema::{LaunchView, OpView};
 use crate::{Result, Trace};
 
 /// No row.
@@ -48,16 +48,11 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Judges by the name of the operation's variant.
-fn kind(op: &str) -> Kind {
-    if is_input(op) {
-        return Kind::Input;
-    }
-    let name = op.trim_start_matches(['{', '"']).split('"').next().unwrap_or_default();
-    match name {
-        "unary" | "binary" | "select" | "cast" => Kind::Elementwise,
-        "reshape" | "transpose" | "broadcast" | "slice" | "as_strided" | "view" | "contiguous"
-        | "depends" => Kind::Layout,
+fn kind(op: &OpView) -> Kind {
+    match op.kind() {
+        "input" => Kind::Input,
+        "elementwise" => Kind::Elementwise,
+        "layout" => Kind::Layout,
         _ => Kind::Other,
     }
 }
@@ -91,7 +86,7 @@ impl Index {
         let mut root = vec![NONE; ops.len()];
         let mut kinds = Vec::with_capacity(ops.len());
         for (row, op) in ops.iter().enumerate() {
-            kinds.push(kind(op.op));
+            kinds.push(kind(&op));
             root[row] = match op.launch.and_then(|launch| launch_ids.get(launch)) {
                 Some(launch) => launch as u32,
                 None => {

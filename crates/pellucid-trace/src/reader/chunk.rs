@@ -98,7 +98,10 @@ impl Columns {
 fn check_schema<R: Row>(message: &Message, body: usize) -> Result<Columns, String> {
     let schema = message.header_as_schema().filter(|_| body == 0).ok_or("the stream has no schema")?;
     let schema = try_fb_to_schema(schema).map_err(|error| error.to_string())?;
-    if schema.fields() != R::schema().fields() {
+    // Files of an older version end before the columns that came later.
+    let (wanted, found) = (R::schema(), schema.fields());
+    let known = (R::FIRST_COLUMNS..=wanted.fields().len()).contains(&found.len());
+    if !known || found.iter().ne(wanted.fields().iter().take(found.len())) {
         return Err(format!("its columns are not those of {}: {}", R::TABLE, brief(&schema.to_string())));
     }
     let mut columns = Columns::default();
@@ -142,4 +145,63 @@ fn check_batch(message: &Message, body: usize, columns: &Columns) -> Result<(), 
 
 fn brief(text: &str) -> String {
     text.chars().take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::RecordBatch;
+    use arrow_ipc::writer::StreamWriter;
+
+    use super::*;
+    use crate::schema::{Op, RowBuilder};
+
+    fn stream(batch: &RecordBatch, columns: usize) -> Vec<u8> {
+        let batch = batch.project(&(0..columns).collect::<Vec<_>>()).unwrap();
+        let mut bytes = Vec::new();
+        let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        bytes
+    }
+
+    fn batch() -> RecordBatch {
+        let mut builder = <Op as Row>::Builder::default();
+        builder.push(&Op {
+            id: 7,
+            name: "sum".into(),
+            op: r#"{"reduce":{}}"#.into(),
+            inputs: vec![1],
+            outputs: vec![7],
+            shapes: vec![vec![]],
+            dtypes: vec!["float32".into()],
+            device: "Device(cpu, 0)".into(),
+            stream: 0,
+            launch: None,
+            call_site: "a.rs:1".into(),
+            label: None,
+            region: None,
+            flops: 0,
+            bytes: 0,
+            fallback: false,
+            error: None,
+            buffer: Some(3),
+            family: Some("written".into()),
+        });
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn rows_of_version_1_have_no_family_and_are_known_by_their_operation() {
+        let mut table = Table::<Op>::default();
+        decode(stream(&batch(), Op::FIRST_COLUMNS), &mut table).unwrap();
+        decode(stream(&batch(), Op::schema().fields().len()), &mut table).unwrap();
+        let kinds: Vec<_> = table.iter().map(|op| (op.family, op.kind(), op.buffer)).collect();
+        assert_eq!(kinds, [(None, "reduction", Some(3)), (Some("written"), "written", Some(3))]);
+    }
+
+    #[test]
+    fn a_table_with_fewer_columns_than_version_1_is_refused() {
+        let error = decode(stream(&batch(), Op::FIRST_COLUMNS - 1), &mut Table::<Op>::default()).unwrap_err();
+        assert!(error.contains("its columns are not those of ops"), "{error}");
+    }
 }

@@ -32,6 +32,11 @@ pub trait Column: Sized {
     fn bytes(&self) -> usize;
     /// The typed column behind `array`, if it has this type and keeps its promises.
     fn open(array: &ArrayRef) -> Result<Self::Array, String>;
+    /// The column of a file that was written before there was one: `len` missing values, where values may be missing.
+    fn absent(len: usize) -> Option<Self::Array> {
+        let _ = len;
+        None
+    }
     /// Value number `i`, which must exist.
     fn view(array: &Self::Array, i: usize) -> Self::View<'_>;
     /// A copy that does not borrow the file.
@@ -66,6 +71,9 @@ macro_rules! number {
             }
             fn open(array: &ArrayRef) -> Result<Self::Array, String> {
                 array.as_primitive_opt::<$arrow>().cloned().ok_or_else(|| wrong(&Self::data_type(), array))
+            }
+            fn absent(len: usize) -> Option<Self::Array> {
+                Self::NULLABLE.then(|| PrimitiveArray::new_null(len))
             }
             fn view(array: &Self::Array, i: usize) -> Self {
                 number!(@view $null, array, i)
@@ -171,6 +179,9 @@ impl Column for Option<Arc<str>> {
     }
     fn open(array: &ArrayRef) -> Result<Self::Array, String> {
         <Arc<str> as Column>::open(array)
+    }
+    fn absent(len: usize) -> Option<Self::Array> {
+        Some(StringArray::new_null(len))
     }
     fn view(array: &Self::Array, i: usize) -> Option<&str> {
         array.is_valid(i).then(|| array.value(i))

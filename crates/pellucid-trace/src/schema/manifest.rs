@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// The value of [`Manifest::format`].
 pub const FORMAT: &str = "pltrace";
-/// The newest version of the file that this crate reads, and the one it writes.
-pub const VERSION: u32 = 1;
+/// The newest version of the file that this crate reads, and the one it writes. Older ones are read too.
+pub const VERSION: u32 = 2;
 
 /// How much a capture records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

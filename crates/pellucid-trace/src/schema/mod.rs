@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 mod column;
+mod family;
 mod list;
 mod manifest;
 mod row;
@@ -20,7 +21,7 @@ use row::table;
 
 table! {
     /// One logical operation, in the order they ran: producers before consumers.
-    pub struct Op = "ops", view OpView, columns OpColumns, builder OpBuilder {
+    pub struct Op = "ops" of 18 columns in version 1, view OpView, columns OpColumns, builder OpBuilder {
         /// Number of the first output array; arrays and operations share one number space.
         pub id: u64,
         /// Short name such as `add`.
@@ -57,6 +58,9 @@ table! {
         pub error: Option<Arc<str>>,
         /// The buffer that holds the output.
         pub buffer: Option<u64>,
+        /// What kind of work it is, such as `elementwise` or `reduction`; `None` in files of version 1, see
+        /// [`OpView::kind`].
+        pub family: Option<Arc<str>>,
     }
 }
 

@@ -7,6 +7,8 @@ use arrow_schema::SchemaRef;
 pub trait Row: Sized + Send + 'static {
     /// Folder of the table's members.
     const TABLE: &'static str;
+    /// How many columns it had in version 1 of the file; those after it may be missing.
+    const FIRST_COLUMNS: usize;
     /// A row that borrows from the file.
     type View<'a>;
     /// Collects rows for one chunk.
@@ -50,7 +52,7 @@ pub trait RowColumns: Sized {
 macro_rules! table {
     (
         $(#[$meta:meta])*
-        pub struct $row:ident = $table:literal, view $view:ident, columns $columns:ident, builder $builder:ident {
+        pub struct $row:ident = $table:literal $(of $first:literal columns in version 1)?, view $view:ident, columns $columns:ident, builder $builder:ident {
             $( $(#[$field_meta:meta])* pub $field:ident: $ty:ty, )*
         }
     ) => {
@@ -99,11 +101,14 @@ macro_rules! table {
                 type Row = $row;
                 fn open(batch: &arrow_array::RecordBatch) -> Result<Self, String> {
                     let mut columns = batch.columns().iter();
-                    let mut next = |name: &str| columns.next().ok_or_else(|| format!("the column {name} is missing"));
+                    let len = batch.num_rows();
                     Ok(Self {
-                        len: batch.num_rows(),
-                        $( $field: <$ty as Column>::open(next(stringify!($field))?)
-                            .map_err(|why| format!("{}: {why}", stringify!($field)))?, )*
+                        len,
+                        $( $field: match columns.next() {
+                            Some(column) => <$ty as Column>::open(column),
+                            None => <$ty as Column>::absent(len).ok_or_else(|| "the column is missing".to_owned()),
+                        }
+                        .map_err(|why| format!("{}: {why}", stringify!($field)))?, )*
                     })
                 }
                 fn len(&self) -> usize {
@@ -116,6 +121,11 @@ macro_rules! table {
 
             impl Row for $row {
                 const TABLE: &'static str = $table;
+                const FIRST_COLUMNS: usize = {
+                    let all = [$(stringify!($field)),*].len();
+                    let first: &[usize] = &[$($first)?];
+                    if first.is_empty() { all } else { first[0] }
+                };
                 type View<'a> = $view<'a>;
                 type Builder = $builder;
                 type Columns = $columns;

@@ -162,7 +162,11 @@ impl Value {
                 }
                 make(start / to, out.row_major())
             }
-            _ => None,
+            Op::AsStrided(_) => None,
+            other => {
+                debug_assert!(!other.is_layout(), "{other:?} has no view");
+                None
+            }
         }
     }
 }

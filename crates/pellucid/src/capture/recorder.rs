@@ -200,7 +200,7 @@ impl Recorder {
 
     fn input_row(&self, known: &mut Known, array: &Array) -> trace::Op {
         let (name, json) = (known.text("input"), known.text("{\"input\":{}}"));
-        self.row(known, array, name, json, Vec::new())
+        self.row(known, array, (name, "input"), json, Vec::new())
     }
 
     /// Figures of an array and, if asked for, its elements.
@@ -253,7 +253,7 @@ impl Recorder {
         &self,
         known: &mut Known,
         array: &Array,
-        name: Arc<str>,
+        (name, family): (Arc<str>, &'static str),
         op: Arc<str>,
         inputs: Vec<u64>,
     ) -> trace::Op {
@@ -276,6 +276,7 @@ impl Recorder {
             fallback: false,
             error: None,
             buffer: None,
+            family: Some(known.text(family)),
         }
     }
 
@@ -293,7 +294,7 @@ impl Recorder {
         trace::Op {
             flops: work.op.flops(&shapes, array.shape_ref()),
             bytes: bytes as u64,
-            ..self.row(known, array, name, json, inputs)
+            ..self.row(known, array, (name, work.op.family().name()), json, inputs)
         }
     }
 
@@ -309,7 +310,7 @@ impl Recorder {
                 if let Some(&(value, dtype)) = constant.filter(|_| known.arrays.insert(input.id())) {
                     let op = Op::Full { shape: Shape::default(), dtype, value };
                     let (name, json) = (known.text(op.name()), json(known, &op));
-                    rows.push(self.row(known, input, name, json, Vec::new()));
+                    rows.push(self.row(known, input, (name, op.family().name()), json, Vec::new()));
                 }
             }
         }

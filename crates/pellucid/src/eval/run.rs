@@ -16,7 +16,7 @@ use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Demand, Request};
 use crate::observe::{Launch, Outcome, Times, Watch, observer};
-use crate::op::Op;
+use crate::op::{Op, TakesOver};
 
 pub(super) type Values = SmallVec<[Value; 4]>;
 
@@ -194,7 +194,7 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 /// Runs a step on the CPU, whichever stream it belongs to.
 pub(super) fn execute(step: &Step, values: Values) -> Result<Made> {
     let (out, op) = (&step.last().array, &step.last().work.op);
-    if is_layout(op) {
+    if op.is_layout() {
         let (value, ran) = relayout(out, op, &step.last().work.inputs[0], &values[0])?;
         return Ok(Made { value, ran, reused: None, fallback: false });
     }
@@ -240,11 +240,10 @@ fn allocate(array: &Array, bytes: usize) -> Result<Buffer> {
 /// The input whose memory the result can take: read by this step for the last time, and laid out the same. `held` is
 /// the number of handles besides the array's and the one in `values` that do not count.
 pub(super) fn reusable(step: &Step, values: &Values, out: &Array, held: usize) -> Option<usize> {
-    let candidates = match &step.last().work.op {
-        Op::Reduce { .. } => 0,
-        _ if step.program.is_some() => values.len(),
-        Op::SliceUpdate(_) => 1,
-        _ => 0,
+    let candidates = match step.last().work.op.describe().takes_over {
+        TakesOver::Nothing => 0,
+        TakesOver::First => 1,
+        TakesOver::Any => values.len(),
     };
     let found = (0..candidates).find(|&i| {
         let input = step.inputs[i];
@@ -261,21 +260,6 @@ pub(super) fn reusable(step: &Step, values: &Values, out: &Array, held: usize) -
     // Another thread may have read the elements until it let go of its handle: see all it did before writing.
     fence(Ordering::Acquire);
     found
-}
-
-/// Operations that change how elements are reached, not the elements.
-pub(super) fn is_layout(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Reshape { .. }
-            | Op::Transpose { .. }
-            | Op::Broadcast { .. }
-            | Op::Slice(_)
-            | Op::AsStrided(_)
-            | Op::View { .. }
-            | Op::Contiguous
-            | Op::Depends
-    )
 }
 
 /// A view of the input, or of a row-major copy where its memory does not allow one; and whether it was copied.

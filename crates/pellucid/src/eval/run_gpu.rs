@@ -23,7 +23,7 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
     let (out, op) = (&last.array, &last.work.op);
     let context =
         Context { gpu, stream, recorder: gpu::recorder(stream), site: out.call_site(), op: out.id() };
-    if run::is_layout(op) {
+    if op.is_layout() {
         return relayout(&context, step, values);
     }
     let strides: SmallVec<[Strides; 4]> =
@@ -32,13 +32,14 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
     let target = Buffer::empty();
     let output = Out { buffer: &target, dtype: out.dtype(), shape: out.shape() };
     let program = step.program.as_deref();
-    let supported = gpu::supports(gpu, op, program, &views(step, &values, &strides, &buffers), &output);
+    let resolved = gpu::resolve(gpu, op, program, &views(step, &values, &strides, &buffers), &output);
     drop(buffers);
-    if let Err(why) = supported {
-        return on_cpu(&context, step, values, why);
-    }
-    let check = check(step, &values, op);
-    let checks = gpu::gathered(values.iter(), check.clone());
+    let launch = match resolved {
+        Ok(launch) => launch,
+        Err(why) => return on_cpu(&context, step, values, why),
+    };
+    let own = checks(step, &values, op);
+    let checks = gpu::gathered(values.iter(), &own);
     // Nothing is overwritten while results are compared with the CPU's.
     let validating = gpu::validating();
     let reused = if validating { None } else { takes_over(&context, step, &values, out) };
@@ -49,7 +50,9 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
         None => gpu::allocate(gpu, request(out, stream, out.nbytes()), out.id())?,
     };
     let output = Out { buffer: &target, ..output };
-    gpu::run(&context, op, program, &views(step, &values, &strides, &buffers), &output, check)?;
+    let inputs = views(step, &values, &strides, &buffers);
+    launch(&gpu::Launch { context: &context, inputs: &inputs, out: &output, checks: &own })?;
+    drop(inputs);
     let value = Value::whole(target).checked(checks);
     if validating && let Ok(expected) = run::execute(step, values.clone()) {
         gpu::compare(op.name(), out, &value, &expected.value)?;
@@ -77,15 +80,16 @@ fn on_cpu(context: &Context, step: &Step, values: Values, why: FallbackReason) -
     run::execute(step, values).map(|made| Made { fallback: true, ..made })
 }
 
-/// The check of an operation that reads at positions its second input gives.
-fn check(step: &Step, values: &Values, op: &Op) -> Option<Arc<Check>> {
-    let (Op::Take { axis } | Op::TakeAlongAxis { axis } | Op::PutAlongAxis { axis }) = op else {
-        return None;
+/// The checks of an operation that reads or writes at positions its inputs give, one for each of them.
+fn checks(step: &Step, values: &Values, op: &Op) -> SmallVec<[Arc<Check>; 1]> {
+    let Some(first) = op.describe().indices else { return SmallVec::new() };
+    let (last, x) = (step.last(), step.input(step.inputs[0]));
+    let check = |(i, &axis): (usize, &usize)| {
+        let (indices, value) = (step.input(step.inputs[first + i]), &values[first + i]);
+        let (site, stream) = (last.array.call_site(), last.array.stream());
+        Check::new(op.name(), site, stream, indices.clone(), value.clone(), axis, x.shape()[axis])
     };
-    let (x, indices) = (step.input(step.inputs[0]), step.input(step.inputs[1]));
-    let (site, size) = (step.last().array.call_site(), x.shape()[*axis]);
-    let stream = step.last().array.stream();
-    Some(Check::new(op.name(), site, stream, indices.clone(), values[1].clone(), *axis, size))
+    op.indexed_axes().iter().enumerate().map(check).collect()
 }
 
 /// The input whose memory the result takes. The stream's own unsubmitted commands may still use it: they come first.
@@ -132,7 +136,7 @@ fn relayout(context: &Context, step: &Step, values: Values) -> Result<Made> {
     if let Some(value) = view(value) {
         // Ready only when all others are, and good only if they are.
         let value =
-            if matches!(op, Op::Depends) { value.checked(gpu::gathered(values.iter(), None)) } else { value };
+            if matches!(op, Op::Depends) { value.checked(gpu::gathered(values.iter(), &[])) } else { value };
         return Ok(Made { value, ran: false, reused: None, fallback: false });
     }
     let strides = value.strides(input.shape_ref());
@@ -148,7 +152,7 @@ fn relayout(context: &Context, step: &Step, values: Values) -> Result<Made> {
     if let Err(why) = gpu::copies(context.gpu, &from, &to) {
         return on_cpu(context, step, values, why);
     }
-    let checks = gpu::gathered(values.iter(), None);
+    let checks = gpu::gathered(values.iter(), &[]);
     let buffer = value.gpu(context.gpu.id.index())?;
     let request = request(out, context.stream, input.nbytes());
     let target = gpu::allocate(context.gpu, request, out.id())?;

@@ -12,13 +12,32 @@ impl Op {
         match self {
             Op::Unary(op) => out.saturating_mul(op.flops()),
             Op::Binary(op) => out.saturating_mul(op.flops()),
+            // As the same operation counts inside a fused program.
+            Op::Select | Op::Cast { .. } => out,
             Op::Arange { .. } => out.saturating_mul(2),
             Op::Reduce { .. } | Op::ArgReduce { .. } | Op::Scan { .. } => input,
             Op::Softmax { .. } => input.saturating_mul(11),
             Op::Sort { .. } | Op::Argsort { .. } => input.saturating_mul(u64::from(input.max(2).ilog2())),
             Op::Matmul => products(inputs[0], out),
             Op::Addmm { .. } => products(inputs[1], out).saturating_add(out.saturating_mul(2)),
-            _ => 0,
+            // What a user's kernel computes is not known; the others move data or make bits.
+            Op::Full { .. }
+            | Op::RandomBits { .. }
+            | Op::Reshape { .. }
+            | Op::Transpose { .. }
+            | Op::Broadcast { .. }
+            | Op::Slice(_)
+            | Op::AsStrided(_)
+            | Op::View { .. }
+            | Op::Contiguous
+            | Op::Depends
+            | Op::Concatenate { .. }
+            | Op::Pad { .. }
+            | Op::SliceUpdate(_)
+            | Op::Take { .. }
+            | Op::TakeAlongAxis { .. }
+            | Op::PutAlongAxis { .. }
+            | Op::Custom(_) => 0,
         }
     }
 }

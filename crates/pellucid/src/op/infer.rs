@@ -1,7 +1,7 @@
 //! The one rule for what an operation accepts and what it returns. Nothing that passes it can fail for its shapes or
 //! types when it runs, whoever made the operation: a function of this library, or a file.
 
-use super::{BinaryOp, Dims, Op, ReduceOp, SliceSpec, StridedSpec};
+use super::{BinaryOp, Count, Dims, Op, ReduceOp, SliceSpec, StridedSpec};
 use crate::array::{Dtype, Shape};
 use crate::error::{Error, Result};
 
@@ -41,18 +41,13 @@ impl Op {
     }
 
     fn check_count(&self, count: usize) -> Result<()> {
-        let (low, high) = match self {
-            Op::Full { .. } | Op::Arange { .. } => (0, 0),
-            Op::Binary(_)
-            | Op::Pad { .. }
-            | Op::SliceUpdate(_)
-            | Op::Take { .. }
-            | Op::TakeAlongAxis { .. }
-            | Op::Matmul => (2, 2),
-            Op::Select | Op::PutAlongAxis { .. } | Op::Addmm { .. } => (3, 3),
-            Op::Concatenate { .. } | Op::Depends => (1, usize::MAX),
-            Op::Custom(spec) => (spec.inputs.len(), spec.inputs.len()),
-            _ => (1, 1),
+        let (low, high) = match (self.describe().inputs, self) {
+            (Count::Exactly(n), _) => (n, n),
+            (Count::AtLeast(n), _) => (n, usize::MAX),
+            (Count::Declared, Op::Custom(kernel)) => (kernel.inputs.len(), kernel.inputs.len()),
+            (Count::Declared, other) => {
+                return Err(Error::internal(other.name(), "only kernels of the user declare their inputs"));
+            }
         };
         if (low..=high).contains(&count) {
             return Ok(());

@@ -3,6 +3,7 @@
 
 mod cost;
 mod custom;
+mod describe;
 mod elementwise;
 mod infer;
 mod program;
@@ -14,10 +15,12 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 pub use custom::{CustomKernel, Port};
+pub use describe::Family;
+pub(crate) use describe::{Count, TakesOver};
 pub use elementwise::{BinaryOp, UnaryOp};
 pub use infer::Spec;
 pub(crate) use program::{Arg, Func, Instr, Program};
-pub use scalar::Scalar;
+pub use scalar::{Float, Scalar};
 
 use crate::array::{Dtype, Shape};
 
@@ -95,8 +98,9 @@ impl SliceSpec {
 
 /// An operation: what to compute, without what to compute it on.
 ///
-/// Inputs and their order are part of each variant's meaning, written beside it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Inputs and their order are part of each variant's meaning, written beside it. Two operations are equal if they compute
+/// the same bits: numbers are compared by their bits, so that plans and kernels can be looked up by an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Op {
@@ -259,11 +263,9 @@ pub enum Op {
     /// `alpha · (a @ b) + beta · c`. Inputs: c, a, b.
     Addmm {
         /// Factor of the product.
-        #[serde(with = "scalar::float_text")]
-        alpha: f64,
+        alpha: Float,
         /// Factor of `c`.
-        #[serde(with = "scalar::float_text")]
-        beta: f64,
+        beta: Float,
     },
 
     // ---- kernels of the user
@@ -281,62 +283,4 @@ pub struct StridedSpec {
     pub strides: SmallVec<[isize; 4]>,
     /// First element.
     pub offset: usize,
-}
-
-impl Op {
-    /// The operation's name, as graphs, labels and traces show it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Op::Full { .. } => "full",
-            Op::Arange { .. } => "arange",
-            Op::RandomBits { .. } => "random_bits",
-            Op::Unary(op) => op.name(),
-            Op::Binary(op) => op.name(),
-            Op::Select => "where",
-            Op::Cast { .. } => "astype",
-            Op::Reshape { .. } => "reshape",
-            Op::Transpose { .. } => "transpose",
-            Op::Broadcast { .. } => "broadcast_to",
-            Op::Slice(_) => "slice",
-            Op::AsStrided(_) => "as_strided",
-            Op::View { .. } => "view",
-            Op::Contiguous => "contiguous",
-            Op::Depends => "depends",
-            Op::Concatenate { .. } => "concatenate",
-            Op::Pad { .. } => "pad",
-            Op::SliceUpdate(_) => "slice_update",
-            Op::Take { .. } => "take",
-            Op::TakeAlongAxis { .. } => "take_along_axis",
-            Op::PutAlongAxis { .. } => "put_along_axis",
-            Op::Reduce { op, .. } => match op {
-                ReduceOp::Sum => "sum",
-                ReduceOp::Prod => "prod",
-                ReduceOp::Max => "max",
-                ReduceOp::Min => "min",
-                ReduceOp::All => "all",
-                ReduceOp::Any => "any",
-                ReduceOp::Logsumexp => "logsumexp",
-            },
-            Op::ArgReduce { op: ArgReduceOp::Argmax, .. } => "argmax",
-            Op::ArgReduce { op: ArgReduceOp::Argmin, .. } => "argmin",
-            Op::Scan { op, .. } => match op {
-                ScanOp::Cumsum => "cumsum",
-                ScanOp::Cumprod => "cumprod",
-                ScanOp::Cummax => "cummax",
-                ScanOp::Cummin => "cummin",
-                ScanOp::Logcumsumexp => "logcumsumexp",
-            },
-            Op::Softmax { .. } => "softmax",
-            Op::Sort { .. } => "sort",
-            Op::Argsort { .. } => "argsort",
-            Op::Matmul => "matmul",
-            Op::Addmm { .. } => "addmm",
-            Op::Custom(_) => "custom",
-        }
-    }
-
-    /// True for functions of single elements, which the planner may fuse.
-    pub fn is_elementwise(&self) -> bool {
-        matches!(self, Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Cast { .. })
-    }
 }

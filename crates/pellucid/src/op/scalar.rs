@@ -1,5 +1,7 @@
 //! One number of any element type, as an operation carries it.
 
+use std::hash::{Hash, Hasher};
+
 use num_complex::Complex32;
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +10,9 @@ use crate::array::Dtype;
 /// A number written in the program, such as the `1` of `x + 1`.
 ///
 /// It takes the type of the array it meets, as in MLX: an integer takes any type, a real number turns integers into
-/// `float32`, a complex one gives `complex64`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// `float32`, a complex one gives `complex64`. Two are equal if they are of one kind and have the same bits: NaN is equal
+/// to itself, 0 and −0 differ.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scalar {
     /// True or false.
@@ -87,6 +90,45 @@ impl Scalar {
             Scalar::Complex(re, im) => Complex32::new(re as f32, im as f32),
             other => Complex32::new(other.to_f64() as f32, 0.0),
         }
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Scalar) -> bool {
+        self.bits() == other.bits()
+    }
+}
+
+impl Eq for Scalar {}
+
+impl Hash for Scalar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bits().hash(state);
+    }
+}
+
+/// A real parameter of an operation, compared by its bits: NaN is equal to itself, 0 and −0 differ.
+///
+/// ```
+/// use pellucid::op::Float;
+/// assert_eq!(Float(f64::NAN), Float(f64::NAN));
+/// assert_ne!(Float(0.0), Float(-0.0));
+/// ```
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Float(#[serde(with = "float_text")] pub f64);
+
+impl PartialEq for Float {
+    fn eq(&self, other: &Float) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+
+impl Eq for Float {}
+
+impl Hash for Float {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
     }
 }
 

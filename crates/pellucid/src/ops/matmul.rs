@@ -8,7 +8,7 @@ use super::shape::{broadcast_to, permuted, swapaxes};
 use super::{apply2, cast, flat, shaped};
 use crate::array::{Array, Dtype, Inputs, Shape, check_axis_count, resolve_axis};
 use crate::error::{Error, Result};
-use crate::op::Op;
+use crate::op::{Float, Op};
 
 /// Two inputs with at least two axes each, and the axes of the product that vectors had added.
 struct Factors {
@@ -107,7 +107,7 @@ pub fn addmm(c: &Array, a: &Array, b: &Array, alpha: f64, beta: f64) -> Result<A
         c = shaped(&broadcast_to(&c, &shape)?, full)?;
     }
     let inputs: Inputs = smallvec![c, factors.a, factors.b];
-    shaped(&Array::from_op(Op::Addmm { alpha, beta }, inputs)?, shape)
+    shaped(&Array::from_op(Op::Addmm { alpha: Float(alpha), beta: Float(beta) }, inputs)?, shape)
 }
 
 /// Products summed over the last axis of both; with a single element, its multiple.

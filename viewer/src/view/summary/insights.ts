@@ -71,7 +71,7 @@ export function insights(t: Trace): Insight[] {
   let tiny = 0;
   for (let i = 0; i < t.launches.rows; i++) if (duration(t, i) < 5_000) tiny++;
   if (tiny > 20 && tiny > t.launches.rows / 3) out.push({ level: 'note', text: `${f.count(tiny)} of ${f.plural(t.launches.rows, 'launch', 'launches')} took less than 5 µs; larger arrays or more fusion would spend less on starting them.` });
-  const copies = collect(t, (op) => KINDS[t.kindOfOp[op]!] === 'assemble' && t.launchOfOp[op]! >= 0);
+  const copies = collect(t, (op) => ['assembly', 'layout'].includes(KINDS[t.kindOfOp[op]!]!) && t.launchOfOp[op]! >= 0);
   const copied = copies.reduce((sum, op) => sum + t.ops.bytes[op]!, 0);
   const moved = t.launches.bytes.reduce((sum, b) => sum + b, 0);
   if (copied > moved * 0.15 && copies.length > 0) out.push({ level: 'note', text: `${f.percent(copied, moved)} of all bytes are moved by copies; the first is ${first(copies)}.`, go: at('dependencies', copies) });

@@ -27,7 +27,7 @@ pub(crate) fn run(op: &Op, inputs: &[In], out: &mut Out) -> Result<()> {
         Op::Sort { axis } => sort::sort(&inputs[0], *axis, out)?,
         Op::Argsort { axis } => sort::argsort(&inputs[0], *axis, out)?,
         Op::Matmul => matmul::matmul(&inputs[0], &inputs[1], out)?,
-        Op::Addmm { alpha, beta } => matmul::addmm(&inputs[0], &inputs[1], &inputs[2], *alpha, *beta, out)?,
+        Op::Addmm { alpha, beta } => matmul::addmm(&inputs[0], &inputs[1], &inputs[2], alpha.0, beta.0, out)?,
         Op::Custom(spec) => custom::run(spec, inputs, out)?,
         Op::Unary(_)
         | Op::Binary(_)

@@ -97,11 +97,8 @@ impl Check {
 }
 
 /// All checks that values depend on and that are not known to be good.
-pub(crate) fn gathered<'a>(
-    values: impl Iterator<Item = &'a Value>,
-    own: Option<Arc<Check>>,
-) -> Option<Checks> {
-    let mut all: Vec<Arc<Check>> = own.into_iter().collect();
+pub(crate) fn gathered<'a>(values: impl Iterator<Item = &'a Value>, own: &[Arc<Check>]) -> Option<Checks> {
+    let mut all = own.to_vec();
     for check in values.filter_map(Value::checks).flat_map(|checks| checks.iter()) {
         if !check.is_good() && !all.iter().any(|known| Arc::ptr_eq(known, check)) {
             all.push(check.clone());

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::device::Gpu;
+use super::dispatch::MOST_AXES;
 use super::fallback::FallbackReason;
 use super::pieces;
 use super::pipeline::{Key, Pipeline};
@@ -16,7 +17,6 @@ use super::software::VECTOR;
 use super::software::pairs::Pairs;
 use super::software::panes::Panes;
 use super::software::transpose::Transposed;
-use super::step::MOST_AXES;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, share_memory, shares, window};
 use super::wgsl::{self, GROUP, Text};
 use crate::array::{Dtype, Shape};

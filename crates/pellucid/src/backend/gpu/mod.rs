@@ -2,7 +2,7 @@
 //!
 //! `device` finds and opens graphics processors, `transfer` moves memory, `record` collects launches of a stream and
 //! `submit` follows them to their end. `wgsl` writes text, `pipeline` compiles it; the other files are one family of
-//! operations each. `step` decides what runs here; everything else runs on the CPU and is marked so.
+//! operations each. `dispatch` decides what runs here; everything else runs on the CPU and is marked so.
 
 mod adapter_memory;
 mod arg_reduce;
@@ -11,6 +11,7 @@ mod check;
 mod clock;
 mod custom;
 mod device;
+mod dispatch;
 mod elementwise;
 mod fallback;
 mod fill;
@@ -28,7 +29,6 @@ mod scan;
 mod softmax_rows;
 mod software;
 mod sort;
-mod step;
 mod submit;
 mod tensor;
 mod transfer;
@@ -37,11 +37,11 @@ mod wgsl;
 
 pub(crate) use check::{Check, Checks, gathered};
 pub(crate) use device::{Gpu, all_sources, count, debugging, gpu, has_hardware, info, metal_index};
+pub(crate) use dispatch::{Launch, can_fuse, copies, copy, most_inputs, resolve};
 pub use fallback::{Fallback, FallbackReason};
 pub(crate) use fallback::{fallbacks, note_fallback};
 pub(crate) use pipeline::validating;
 pub(crate) use record::{Launched, recorder};
-pub(crate) use step::{can_fuse, copies, copy, most_inputs, run, supports};
 pub(crate) use tensor::{Context, In, Out};
 pub(crate) use transfer::{allocate, download, mirror, upload};
 pub use validate::ValidationReport;

@@ -1,0 +1,322 @@
+//! What every operation is: its name, its family, how many arrays it takes and makes, and how it uses memory.
+//!
+//! The planner, the backends, captures and graphs read it here. There are no default arms: an operation without a
+//! description does not compile.
+
+use super::{ArgReduceOp, Op, ReduceOp, ScanOp};
+
+/// What kind of work an operation is. Traces carry it; colours, counts and advice go by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Family {
+    /// Makes elements from numbers: `full`, `arange`.
+    Creation,
+    /// Makes random bits.
+    Random,
+    /// A function of single elements.
+    Elementwise,
+    /// The same elements in another arrangement; a view where the memory allows.
+    Layout,
+    /// Copies of whole arrays or parts into a new one: `concatenate`, `pad`.
+    Assembly,
+    /// Elements at positions that other arrays give.
+    Indexing,
+    /// Axes reduced to one element.
+    Reduction,
+    /// Running reductions.
+    Scan,
+    /// Softmax, and normalisation by statistics of an axis.
+    Normalisation,
+    /// Order: sorting, positions that sort.
+    Sort,
+    /// Matrix products.
+    Matmul,
+    /// Convolutions.
+    Convolution,
+    /// Attention.
+    Attention,
+    /// Products with packed weights, and packing.
+    Quantized,
+    /// Fourier transforms.
+    Fft,
+    /// Decompositions, inverses and solutions of linear systems.
+    Linalg,
+    /// Kernels of the user.
+    Custom,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: &'static [Family] = &[
+        Family::Creation,
+        Family::Random,
+        Family::Elementwise,
+        Family::Layout,
+        Family::Assembly,
+        Family::Indexing,
+        Family::Reduction,
+        Family::Scan,
+        Family::Normalisation,
+        Family::Sort,
+        Family::Matmul,
+        Family::Convolution,
+        Family::Attention,
+        Family::Quantized,
+        Family::Fft,
+        Family::Linalg,
+        Family::Custom,
+    ];
+
+    /// The family's name, as traces spell it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Family::Creation => "creation",
+            Family::Random => "random",
+            Family::Elementwise => "elementwise",
+            Family::Layout => "layout",
+            Family::Assembly => "assembly",
+            Family::Indexing => "indexing",
+            Family::Reduction => "reduction",
+            Family::Scan => "scan",
+            Family::Normalisation => "normalisation",
+            Family::Sort => "sort",
+            Family::Matmul => "matmul",
+            Family::Convolution => "convolution",
+            Family::Attention => "attention",
+            Family::Quantized => "quantized",
+            Family::Fft => "fft",
+            Family::Linalg => "linalg",
+            Family::Custom => "custom",
+        }
+    }
+}
+
+/// How many arrays an operation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// Always this many.
+    Exactly(usize),
+    /// This many or more.
+    AtLeast(usize),
+    /// As many as the user's kernel declares.
+    Declared,
+}
+
+/// Which inputs' memory the result may take over, if nobody else needs it and it is laid out the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TakesOver {
+    Nothing,
+    /// The first input's: a copy of it with a part replaced.
+    First,
+    /// Any input's: each element is read no later than it is overwritten.
+    Any,
+}
+
+/// What the planner, the backends and captures need to know of an operation beside its meaning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Description {
+    pub family: Family,
+    pub inputs: Count,
+    pub takes_over: TakesOver,
+    /// The first of the inputs that hold positions in the first input, checked when it runs; one for each of
+    /// [`Op::indexed_axes`].
+    pub indices: Option<usize>,
+    /// Whether it has a result worth computing on a device although an input has no elements.
+    pub of_nothing: bool,
+}
+
+const fn takes(family: Family, inputs: usize) -> Description {
+    Description {
+        family,
+        inputs: Count::Exactly(inputs),
+        takes_over: TakesOver::Nothing,
+        indices: None,
+        of_nothing: false,
+    }
+}
+
+const fn takes_many(family: Family) -> Description {
+    Description { inputs: Count::AtLeast(1), ..takes(family, 1) }
+}
+
+impl Description {
+    const fn over(self, takes_over: TakesOver) -> Description {
+        Description { takes_over, ..self }
+    }
+
+    const fn indexed_by(self, first: usize) -> Description {
+        Description { indices: Some(first), ..self }
+    }
+
+    const fn of_nothing(self) -> Description {
+        Description { of_nothing: true, ..self }
+    }
+}
+
+impl Op {
+    /// The operation's description: one line each.
+    pub(crate) fn describe(&self) -> &'static Description {
+        use Family::*;
+        match self {
+            Op::Full { .. } | Op::Arange { .. } => &const { takes(Creation, 0) },
+            Op::RandomBits { .. } => &const { takes(Random, 1) },
+            Op::Unary(_) | Op::Cast { .. } => &const { takes(Elementwise, 1).over(TakesOver::Any) },
+            Op::Binary(_) => &const { takes(Elementwise, 2).over(TakesOver::Any) },
+            Op::Select => &const { takes(Elementwise, 3).over(TakesOver::Any) },
+            Op::Reshape { .. } | Op::Transpose { .. } | Op::Broadcast { .. } => &const { takes(Layout, 1) },
+            Op::Slice(_) | Op::AsStrided(_) | Op::View { .. } => &const { takes(Layout, 1) },
+            Op::Contiguous => &const { takes(Layout, 1) },
+            Op::Depends => &const { takes_many(Layout) },
+            Op::Concatenate { .. } => &const { takes_many(Assembly).of_nothing() },
+            Op::Pad { .. } => &const { takes(Assembly, 2) },
+            Op::SliceUpdate(_) => &const { takes(Assembly, 2).over(TakesOver::First) },
+            Op::Take { .. } | Op::TakeAlongAxis { .. } => &const { takes(Indexing, 2).indexed_by(1) },
+            Op::PutAlongAxis { .. } => &const { takes(Indexing, 3).indexed_by(1) },
+            Op::Reduce { .. } => &const { takes(Reduction, 1).of_nothing() },
+            Op::ArgReduce { .. } => &const { takes(Reduction, 1) },
+            Op::Scan { .. } => &const { takes(Scan, 1) },
+            Op::Softmax { .. } => &const { takes(Normalisation, 1) },
+            Op::Sort { .. } | Op::Argsort { .. } => &const { takes(Sort, 1) },
+            Op::Matmul => &const { takes(Matmul, 2).of_nothing() },
+            Op::Addmm { .. } => &const { takes(Matmul, 3) },
+            Op::Custom(_) => &const { Description { inputs: Count::Declared, ..takes(Custom, 0) } },
+        }
+    }
+
+    /// What kind of work it is.
+    ///
+    /// ```
+    /// use pellucid::op::{Family, Op};
+    /// assert_eq!(Op::Matmul.family(), Family::Matmul);
+    /// assert_eq!(Op::Contiguous.family().name(), "layout");
+    /// ```
+    pub fn family(&self) -> Family {
+        self.describe().family
+    }
+
+    /// True for functions of single elements, which the planner may fuse.
+    #[inline]
+    pub fn is_elementwise(&self) -> bool {
+        self.describe().family == Family::Elementwise
+    }
+
+    /// True for operations that change how elements are reached, not the elements.
+    #[inline]
+    pub fn is_layout(&self) -> bool {
+        self.describe().family == Family::Layout
+    }
+
+    /// For each input of positions, the axis of the first input that it indexes.
+    pub(crate) fn indexed_axes(&self) -> &[usize] {
+        match self {
+            Op::Take { axis } | Op::TakeAlongAxis { axis } | Op::PutAlongAxis { axis } => {
+                std::slice::from_ref(axis)
+            }
+            other => {
+                debug_assert!(other.describe().indices.is_none(), "{other:?} does not say what it indexes");
+                &[]
+            }
+        }
+    }
+
+    /// The operation's name, as graphs, labels and traces show it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Full { .. } => "full",
+            Op::Arange { .. } => "arange",
+            Op::RandomBits { .. } => "random_bits",
+            Op::Unary(op) => op.name(),
+            Op::Binary(op) => op.name(),
+            Op::Select => "where",
+            Op::Cast { .. } => "astype",
+            Op::Reshape { .. } => "reshape",
+            Op::Transpose { .. } => "transpose",
+            Op::Broadcast { .. } => "broadcast_to",
+            Op::Slice(_) => "slice",
+            Op::AsStrided(_) => "as_strided",
+            Op::View { .. } => "view",
+            Op::Contiguous => "contiguous",
+            Op::Depends => "depends",
+            Op::Concatenate { .. } => "concatenate",
+            Op::Pad { .. } => "pad",
+            Op::SliceUpdate(_) => "slice_update",
+            Op::Take { .. } => "take",
+            Op::TakeAlongAxis { .. } => "take_along_axis",
+            Op::PutAlongAxis { .. } => "put_along_axis",
+            Op::Reduce { op, .. } => match op {
+                ReduceOp::Sum => "sum",
+                ReduceOp::Prod => "prod",
+                ReduceOp::Max => "max",
+                ReduceOp::Min => "min",
+                ReduceOp::All => "all",
+                ReduceOp::Any => "any",
+                ReduceOp::Logsumexp => "logsumexp",
+            },
+            Op::ArgReduce { op: ArgReduceOp::Argmax, .. } => "argmax",
+            Op::ArgReduce { op: ArgReduceOp::Argmin, .. } => "argmin",
+            Op::Scan { op, .. } => match op {
+                ScanOp::Cumsum => "cumsum",
+                ScanOp::Cumprod => "cumprod",
+                ScanOp::Cummax => "cummax",
+                ScanOp::Cummin => "cummin",
+                ScanOp::Logcumsumexp => "logcumsumexp",
+            },
+            Op::Softmax { .. } => "softmax",
+            Op::Sort { .. } => "sort",
+            Op::Argsort { .. } => "argsort",
+            Op::Matmul => "matmul",
+            Op::Addmm { .. } => "addmm",
+            Op::Custom(_) => "custom",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::op::{BinaryOp, Float, Scalar};
+    use crate::{Dtype, Shape};
+
+    fn full(value: Scalar) -> Op {
+        Op::Full { shape: Shape::from(2), dtype: Dtype::Float32, value }
+    }
+
+    #[test]
+    fn operations_are_equal_by_their_bits_and_can_be_looked_up() {
+        let mut known = HashSet::new();
+        for value in [0.0, -0.0, f64::NAN, 1.0] {
+            assert!(known.insert(full(Scalar::Float(value))), "{value}");
+            assert!(!known.insert(full(Scalar::Float(value))), "{value}");
+        }
+        assert!(known.insert(Op::Addmm { alpha: Float(f64::NAN), beta: Float(0.0) }));
+        assert!(known.insert(Op::Addmm { alpha: Float(f64::NAN), beta: Float(-0.0) }));
+        assert!(known.contains(&Op::Addmm { alpha: Float(f64::NAN), beta: Float(0.0) }));
+        assert!(known.insert(Op::Binary(BinaryOp::Add)) && !known.contains(&Op::Binary(BinaryOp::Subtract)));
+    }
+
+    #[test]
+    fn float_parameters_are_numbers_in_json_and_text_where_json_has_none() {
+        let op = Op::Addmm { alpha: Float(0.5), beta: Float(f64::INFINITY) };
+        let json = serde_json::to_string(&op).unwrap();
+        assert_eq!(json, r#"{"addmm":{"alpha":0.5,"beta":"inf"}}"#);
+        assert_eq!(serde_json::from_str::<Op>(&json).unwrap(), op);
+    }
+
+    #[test]
+    fn every_family_has_a_name_of_its_own() {
+        let names: HashSet<_> = Family::ALL.iter().map(|f| f.name()).collect();
+        assert_eq!(names.len(), Family::ALL.len());
+        assert!(!names.contains("input") && !names.contains("other"), "words that traces use otherwise");
+    }
+
+    #[test]
+    fn select_and_cast_cost_what_they_cost_inside_a_program() {
+        let shape = Shape::from(10);
+        for op in [Op::Select, Op::Cast { dtype: Dtype::Int32 }] {
+            let fused = crate::op::Func::of(&op).map(|f| f.flops() * 10);
+            assert_eq!(fused, Some(op.flops(&[&shape, &shape, &shape], &shape)), "{op:?}");
+        }
+    }
+}
