@@ -217,7 +217,7 @@ impl<'a> Plan<'a> {
                 }
                 Err(error) => return Err(error.into()),
             };
-            let array = with_device(way.device, || Array::from_raw(&data.data, shape, dtype))??;
+            let array = with_device(way.device, || Array::from_raw(&data.data, shape, dtype))?;
             return Ok(Built { array, elsewhere: None, custom: false });
         }
         let value: Op = serde_json::from_str(op.op)
@@ -237,8 +237,8 @@ impl<'a> Plan<'a> {
                 elsewhere = Some(why);
             }
         }
-        let array = with_device(device, || Array::apply(value, &inputs))?
-            .map_err(|e| format!("op {} ({}): {e}", op.id, op.name))?;
+        let array = with_device(device, || Array::apply(value, &inputs))?;
+        array.check().map_err(|e| format!("op {} ({}): {}", op.id, op.name, e.root()))?;
         if *array.shape_ref() != shape || array.dtype() != dtype {
             return Err(format!(
                 "op {} ({}) makes {} of shape {}, but {dtype} of shape {shape} was recorded",

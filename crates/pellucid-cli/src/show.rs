@@ -161,7 +161,7 @@ fn elements(trace: &Trace, op: &OpView, out: &mut impl Write) -> Result<(), Box<
         return Ok(());
     }
     let (shape, dtype) = spec(op)?;
-    let array = Array::from_raw(&trace.tensor(op.id)?.data, shape, dtype)?;
+    let array = Array::from_raw(&trace.tensor(op.id)?.data, shape, dtype);
     for line in array.to_string().lines() {
         writeln!(out, "    {line}")?;
     }

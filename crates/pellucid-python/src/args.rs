@@ -103,19 +103,19 @@ impl Input {
     }
 
     /// As the only input of a function: a number has the type it has on its own.
-    pub fn single(self) -> pellucid::Result<Array> {
+    pub fn single(self) -> Array {
         match self {
-            Input::Array(a) | Input::Foreign(a) => Ok(a),
+            Input::Array(a) | Input::Foreign(a) => a,
             Input::Number(v) => Array::scalar(v),
         }
     }
 
-    fn operand(&self, other: &Input) -> pellucid::Result<Operand<'static>> {
-        Ok(match (self, other) {
+    fn operand(&self, other: &Input) -> Operand<'static> {
+        match (self, other) {
             (Input::Number(v), _) => Operand::from(*v),
-            (Input::Foreign(a), Input::Array(b)) => Operand::from(ops::astype(a, b.dtype())?),
+            (Input::Foreign(a), Input::Array(b)) => Operand::from(ops::astype(a, b.dtype())),
             (Input::Array(a) | Input::Foreign(a), _) => Operand::from(a.clone()),
-        })
+        }
     }
 }
 
@@ -126,8 +126,8 @@ impl From<Arr> for Input {
 }
 
 /// Two inputs as the library takes them.
-pub fn pair(a: &Input, b: &Input) -> pellucid::Result<(Operand<'static>, Operand<'static>)> {
-    Ok((a.operand(b)?, b.operand(a)?))
+pub fn pair(a: &Input, b: &Input) -> (Operand<'static>, Operand<'static>) {
+    (a.operand(b), b.operand(a))
 }
 
 /// One input beside nothing it could take its type from.

@@ -9,15 +9,14 @@ use crate::device::StreamArg;
 use crate::error::OrRaise;
 use crate::site;
 
-/// Builds operations on the given stream, attributed to the calling line of Python.
-pub fn build<T>(
+/// Builds operations on the given stream, attributed to the calling line of Python. What cannot work raises here.
+pub fn build<T: ToPython>(
     py: Python<'_>,
     stream: Option<StreamArg>,
-    f: impl FnOnce() -> pellucid::Result<T>,
-) -> PyResult<T::Python>
-where
-    T: ToPython,
-{
+    f: impl FnOnce() -> T,
+) -> PyResult<T::Python> {
+    // An exception at the line of the call is what strict mode is for.
+    pellucid::strict(false);
     let stream = stream.map(StreamArg::resolve).transpose().or_raise()?;
     let on_stream = || match stream {
         Some(stream) => with_stream(stream, f),
@@ -27,38 +26,51 @@ where
         Some(site) => with_call_site(site, on_stream),
         None => on_stream(),
     };
-    Ok(result.or_raise()?.to_python())
+    result.to_python().or_raise()
 }
 
 /// What operations return, as Python sees it.
 pub trait ToPython {
     type Python;
-    fn to_python(self) -> Self::Python;
+
+    /// # Errors
+    /// What makes the arrays impossible.
+    fn to_python(self) -> pellucid::Result<Self::Python>;
 }
 
 impl ToPython for Array {
     type Python = PyArray;
-    fn to_python(self) -> PyArray {
-        PyArray::new(self)
+    fn to_python(self) -> pellucid::Result<PyArray> {
+        self.check()?;
+        Ok(PyArray::new(self))
     }
 }
 
 impl ToPython for () {
     type Python = ();
-    fn to_python(self) {}
+    fn to_python(self) -> pellucid::Result<()> {
+        Ok(())
+    }
+}
+
+impl<T: ToPython> ToPython for pellucid::Result<T> {
+    type Python = T::Python;
+    fn to_python(self) -> pellucid::Result<T::Python> {
+        self?.to_python()
+    }
 }
 
 impl ToPython for (Array, Array) {
     type Python = (PyArray, PyArray);
-    fn to_python(self) -> (PyArray, PyArray) {
-        (self.0.to_python(), self.1.to_python())
+    fn to_python(self) -> pellucid::Result<(PyArray, PyArray)> {
+        Ok((self.0.to_python()?, self.1.to_python()?))
     }
 }
 
 impl ToPython for Vec<Array> {
     type Python = Vec<PyArray>;
-    fn to_python(self) -> Vec<PyArray> {
-        self.into_iter().map(PyArray::new).collect()
+    fn to_python(self) -> pellucid::Result<Vec<PyArray>> {
+        self.into_iter().map(Array::to_python).collect()
     }
 }
 
@@ -67,8 +79,8 @@ pub struct Tuple(pub Vec<Array>);
 
 impl ToPython for Tuple {
     type Python = PyTupleOf;
-    fn to_python(self) -> PyTupleOf {
-        PyTupleOf(self.0.to_python())
+    fn to_python(self) -> pellucid::Result<PyTupleOf> {
+        Ok(PyTupleOf(self.0.to_python()?))
     }
 }
 
@@ -89,8 +101,8 @@ pub struct Few(pub Vec<Array>);
 
 impl ToPython for Few {
     type Python = PyFew;
-    fn to_python(self) -> PyFew {
-        PyFew(self.0.to_python())
+    fn to_python(self) -> pellucid::Result<PyFew> {
+        Ok(PyFew(self.0.to_python()?))
     }
 }
 

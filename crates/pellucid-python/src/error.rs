@@ -1,6 +1,6 @@
 //! The one place where errors of the library become Python's exceptions, of the types MLX raises.
 
-use pellucid::Error;
+use pellucid::{Array, Error};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -55,9 +55,13 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add(DTYPE_ERROR.name, dtype_error_type(m.py())?)
 }
 
-/// The exception for an error. A failed launch has the type of its cause.
+/// The exception for an error. A failed launch has the type of its cause; a wrong call raises where it is made, so that
+/// its line need not be told.
 pub fn to_py(error: Error) -> PyErr {
-    let message = error.to_string();
+    let message = match &error {
+        Error::Call { source, .. } => source.to_string(),
+        other => other.to_string(),
+    };
     match error.root() {
         Error::Axis { .. } | Error::Index { .. } => raise(range_error_type, message),
         Error::Device { device, .. } if device.index() > 0 => raise(range_error_type, message),
@@ -70,6 +74,12 @@ pub fn to_py(error: Error) -> PyErr {
 /// `?` on results of the library.
 pub trait OrRaise<T> {
     fn or_raise(self) -> PyResult<T>;
+}
+
+impl OrRaise<Array> for Array {
+    fn or_raise(self) -> PyResult<Array> {
+        self.check().or_raise().map(|()| self)
+    }
 }
 
 impl<T> OrRaise<T> for pellucid::Result<T> {

@@ -89,7 +89,7 @@ mod table {
                     (None, Some(count)) => Samples::Count(count.0),
                     (None, None) => Samples::One,
                 };
-                random::categorical(&logits, axis, samples, key.as_deref())
+                Ok(random::categorical(&logits, axis, samples, key.as_deref()))
             };
         randint(low, high, shape = None, dtype = None, key = None, stream = None)
             [low: Input, high: Input, shape: Option<SizeList>, dtype: Option<PyDtype>, key: Option<Arr>]

@@ -33,12 +33,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             set_fusion(false);
             let before = resident("VmRSS");
             capture::start_with(path("million.pltrace"), Options::default().mode(Mode::Timeline))?;
-            let (x, one) = (ops::ones([16], Dtype::Float32)?, ops::ones([16], Dtype::Float32)?);
+            let (x, one) = (ops::ones([16], Dtype::Float32), ops::ones([16], Dtype::Float32));
             let time = timed(|| {
                 for _ in 0..1_000 {
                     let mut y = x.clone();
                     for _ in 0..1_000 {
-                        y = ops::add(&y, &one)?;
+                        y = ops::add(&y, &one);
                     }
                     y.eval()?;
                 }
@@ -61,13 +61,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Nanoseconds of each of 100,000 operations on 16 elements, evaluated one by one; the best of several rounds.
 fn small() -> Result<f64> {
-    let (a, b) = (ops::ones([16], Dtype::Float32)?, ops::ones([16], Dtype::Float32)?);
+    let (a, b) = (ops::ones([16], Dtype::Float32), ops::ones([16], Dtype::Float32));
     eval([&a, &b])?;
     let mut best = f64::MAX;
     for _ in 0..12 {
         let time = timed(|| {
             for _ in 0..100_000 {
-                ops::add(&a, &b)?.eval()?;
+                ops::add(&a, &b).eval()?;
             }
             Ok(())
         })?;
@@ -100,35 +100,35 @@ struct Block {
 impl Block {
     fn new() -> Result<Block> {
         let normal = |shape: &[usize]| random::normal(shape, Dtype::Float32, 0.0, 0.05, None);
-        let x = normal(&[4, 64, 256])?;
-        let mut weights = (0..4).map(|_| normal(&[256, 256])).collect::<Result<Vec<_>>>()?;
-        weights.extend([normal(&[256, 1024])?, normal(&[1024, 256])?]);
+        let x = normal(&[4, 64, 256]);
+        let mut weights = (0..4).map(|_| normal(&[256, 256])).collect::<Vec<_>>();
+        weights.extend([normal(&[256, 1024]), normal(&[1024, 256])]);
         eval(weights.iter().chain([&x]))?;
         Ok(Block { x, weights })
     }
 
     fn run(&self, times: usize) -> Result<()> {
-        (0..times).try_for_each(|_| self.forward()?.eval())
+        (0..times).try_for_each(|_| self.forward().eval())
     }
 
-    fn forward(&self) -> Result<Array> {
+    fn forward(&self) -> Array {
         let heads = |w: &Array| {
-            let y = ops::reshape(&ops::matmul(&self.x, w)?, [4, 64, 4, 64])?;
+            let y = ops::reshape(&ops::matmul(&self.x, w), [4, 64, 4, 64]);
             ops::swapaxes(&y, 1, 2)
         };
-        let (q, k, v) = (heads(&self.weights[0])?, heads(&self.weights[1])?, heads(&self.weights[2])?);
-        let scores = ops::multiply(ops::matmul(&q, &ops::swapaxes(&k, -1, -2)?)?, 0.125)?;
-        let mixed = ops::matmul(&ops::softmax(&scores, -1, false)?, &v)?;
-        let joined = ops::reshape(&ops::swapaxes(&mixed, 1, 2)?, [4, 64, 256])?;
-        let x = norm(&ops::add(&self.x, &ops::matmul(&joined, &self.weights[3])?)?)?;
-        let hidden = ops::matmul(&x, &self.weights[4])?;
-        let active = ops::multiply(&hidden, &ops::sigmoid(&hidden)?)?;
-        norm(&ops::add(&x, &ops::matmul(&active, &self.weights[5])?)?)
+        let (q, k, v) = (heads(&self.weights[0]), heads(&self.weights[1]), heads(&self.weights[2]));
+        let scores = ops::multiply(ops::matmul(&q, &ops::swapaxes(&k, -1, -2)), 0.125);
+        let mixed = ops::matmul(&ops::softmax(&scores, -1, false), &v);
+        let joined = ops::reshape(&ops::swapaxes(&mixed, 1, 2), [4, 64, 256]);
+        let x = norm(&ops::add(&self.x, &ops::matmul(&joined, &self.weights[3])));
+        let hidden = ops::matmul(&x, &self.weights[4]);
+        let active = ops::multiply(&hidden, &ops::sigmoid(&hidden));
+        norm(&ops::add(&x, &ops::matmul(&active, &self.weights[5])))
     }
 }
 
-fn norm(x: &Array) -> Result<Array> {
-    let centred = ops::subtract(x, &ops::mean(x, -1, true)?)?;
-    let spread = ops::add(ops::var(x, -1, true, 0)?, 1e-5)?;
-    ops::multiply(&centred, &ops::rsqrt(&spread)?)
+fn norm(x: &Array) -> Array {
+    let centred = ops::subtract(x, &ops::mean(x, -1, true));
+    let spread = ops::add(ops::var(x, -1, true, 0), 1e-5);
+    ops::multiply(&centred, &ops::rsqrt(&spread))
 }

@@ -82,6 +82,14 @@ pub enum Error {
         /// Why not, with the limits and what to do.
         message: String,
     },
+    /// A call that could not work; carried by the array it returned and every array made from that.
+    #[error("{source}\n  called at {site}")]
+    Call {
+        /// The line of the user's code that made the call.
+        site: CallSite,
+        /// What was wrong with it.
+        source: Arc<Error>,
+    },
     /// An operation that failed while it ran; carried by every array that depends on it.
     #[error("{source}\n  in {op}, requested at {site}")]
     Launch {
@@ -159,10 +167,10 @@ impl Error {
         Error::Format { function, path: path.to_owned(), message: message.into() }
     }
 
-    /// The error at the bottom: for a failed launch its cause, else the error itself.
+    /// The error at the bottom: for a wrong call or a failed launch its cause, else the error itself.
     pub fn root(&self) -> &Error {
         match self {
-            Error::Launch { source, .. } => source.root(),
+            Error::Call { source, .. } | Error::Launch { source, .. } => source.root(),
             other => other,
         }
     }

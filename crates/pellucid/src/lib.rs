@@ -20,7 +20,7 @@ mod roof;
 mod stream;
 mod variable;
 
-pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape};
+pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape, strict};
 pub use call_site::{CallSite, with_call_site};
 pub use device::{
     Device, DeviceInfo, DeviceType, default_device, device_count, device_info, is_available,

@@ -141,7 +141,7 @@ pub fn clear_cache() {
 /// # let path = folder.path().join("mlx_trace.pltrace");
 /// metal::start_capture(&path)?;
 /// for _ in 0..10 {
-///     ops::add(&Array::from([1.0f32]), 1.0)?.eval()?;
+///     ops::add(&Array::from([1.0f32]), 1.0).eval()?;
 /// }
 /// metal::stop_capture()?;
 /// # Ok(())

@@ -39,13 +39,13 @@ fn a_program_with_known_work_gives_exactly_these_rows() {
 
     capture::start(&path).unwrap();
     for _ in 0..10 {
-        ops::add(&a, &a).unwrap().eval().unwrap();
+        ops::add(&a, &a).eval().unwrap();
     }
     let product = capture::region("layer 3", || {
-        let square = ops::reshape(&a, [2, 2]).unwrap();
-        with_stream(side, || ops::matmul(&square, &b)).unwrap()
+        let square = ops::reshape(&a, [2, 2]);
+        with_stream(side, || ops::matmul(&square, &b))
     });
-    let fused = ops::tanh(&ops::multiply(&product, 2.0).unwrap()).unwrap();
+    let fused = ops::tanh(&ops::multiply(&product, 2.0));
     fused.eval().unwrap();
     synchronize(side).unwrap();
     let summary = capture::stop().unwrap();
@@ -111,8 +111,7 @@ fn launches_of_a_stream_never_overlap_and_fit_the_window() {
     for round in 0..50 {
         for (i, &stream) in streams.iter().enumerate() {
             let other = &values[(i + round) % 4];
-            values[i] =
-                with_stream(stream, || ops::softmax(&ops::add(&values[i], other)?, -1, false)).unwrap();
+            values[i] = with_stream(stream, || ops::softmax(&ops::add(&values[i], other), -1, false));
         }
         if round % 7 == 0 {
             pellucid::async_eval(&values);
@@ -146,7 +145,7 @@ fn every_output_is_there_in_mode_full() {
     let path = folder.path().join("full.pltrace");
     let a = Array::from([[1.0f32, 2.0], [3.0, 4.0]]);
     capture::start_with(&path, Options::default().mode(Mode::Full)).unwrap();
-    let sum = ops::sum(&ops::exp(&ops::multiply(&a, &a).unwrap()).unwrap(), Axes::All, false).unwrap();
+    let sum = ops::sum(&ops::exp(&ops::multiply(&a, &a)), Axes::All, false);
     let expected = sum.item::<f32>().unwrap();
     let summary = capture::stop().unwrap();
     assert_eq!((summary.ops, summary.launches), (3, 3), "chains are not fused");
@@ -165,9 +164,9 @@ fn figures_name_the_operation_that_made_a_nan() {
     let path = folder.path().join("nan.pltrace");
     capture::start_with(&path, Options::default().mode(Mode::Stats)).unwrap();
     let a = Array::from([1.0f32, 0.0, -1.0]);
-    let log = ops::log(&a).unwrap();
+    let log = ops::log(&a);
     log.eval().unwrap();
-    ops::sort(&log, -1).unwrap().eval().unwrap();
+    ops::sort(&log, -1).eval().unwrap();
     capture::stop().unwrap();
     let trace = open(&path);
     let stats = trace.stats().unwrap().rows();
@@ -184,7 +183,7 @@ fn failed_work_is_shown_with_its_error() {
     let path = folder.path().join("failed.pltrace");
     capture::start(&path).unwrap();
     let a = Array::from([1.0f32, 2.0]);
-    let bad = ops::take(&a, &Array::from([7]), 0).unwrap();
+    let bad = ops::take(&a, &Array::from([7]), 0);
     assert!(bad.eval().is_err());
     capture::stop().unwrap();
     let rows = open(&path).ops().unwrap().rows();
@@ -228,7 +227,7 @@ fn a_panic_inside_a_scope_leaves_a_partial_file_that_opens() {
     let path = folder.path().join("panic.pltrace");
     let result = std::panic::catch_unwind(|| {
         capture::scope(&path, || {
-            ops::ones([4], Dtype::Float32).unwrap().eval().unwrap();
+            ops::ones([4], Dtype::Float32).eval().unwrap();
             panic!("in the middle");
         })
     });
@@ -244,11 +243,11 @@ fn work_from_before_the_window_is_not_shown_and_work_inside_is_complete() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("window.pltrace");
-    let x = ops::ones([256, 256], Dtype::Float32).unwrap();
-    let before = (0..10).fold(x.clone(), |y, _| ops::matmul(&y, &x).unwrap());
+    let x = ops::ones([256, 256], Dtype::Float32);
+    let before = (0..10).fold(x.clone(), |y, _| ops::matmul(&y, &x));
     pellucid::async_eval([&before]);
     capture::start(&path).unwrap();
-    let inside = (0..5).fold(x.clone(), |y, _| ops::matmul(&y, &x).unwrap());
+    let inside = (0..5).fold(x.clone(), |y, _| ops::matmul(&y, &x));
     pellucid::async_eval([&inside]);
     let summary = capture::stop().unwrap();
     assert_eq!(summary.launches, 5);
@@ -261,12 +260,12 @@ fn a_size_limit_marks_the_file_as_truncated() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("small.pltrace");
     capture::start_with(&path, Options::default().max_bytes(200_000)).unwrap();
-    let noise = pellucid::random::uniform(0.0, 1.0, [300_000], Dtype::Float32, None).unwrap();
+    let noise = pellucid::random::uniform(0.0, 1.0, [300_000], Dtype::Float32, None);
     noise.eval().unwrap();
-    ops::exp(&noise).unwrap().eval().unwrap();
+    ops::exp(&noise).eval().unwrap();
     for i in 0..50 {
         let input: Vec<f32> = (0..5000).map(|j| (i * j) as f32 * 0.1).collect();
-        ops::sin(&Array::from(input)).unwrap().eval().unwrap();
+        ops::sin(&Array::from(input)).eval().unwrap();
     }
     let summary = capture::stop().unwrap();
     assert!(summary.truncated && !summary.left_out.is_empty(), "{summary:?}");

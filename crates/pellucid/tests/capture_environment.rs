@@ -48,8 +48,7 @@ fn role() {
             let session = GraphExecutor::new(device).unwrap().begin().unwrap();
             let beside = with_stream(side, || slow());
             async_eval([&beside]);
-            let failed =
-                with_stream(side, || ops::take(&Array::from([1.0f32]), &Array::from([9i32]), 0).unwrap());
+            let failed = with_stream(side, || ops::take(&Array::from([1.0f32]), &Array::from([9i32]), 0));
             async_eval([&failed]);
             let outcome = session.finish();
             assert!(beside.is_available(), "its work goes on after the session");
@@ -94,9 +93,9 @@ fn role() {
         }
         "compiles, then captures" => {
             with_device(Device::gpu(), || {
-                ops::exp(&Array::from([1.0f32])).unwrap().eval().unwrap();
+                ops::exp(&Array::from([1.0f32])).eval().unwrap();
                 capture::start(std::env::var_os("TARGET").unwrap()).unwrap();
-                ops::sum(&Array::from([1.0f32, 2.0]), Axes::All, false).unwrap().eval().unwrap();
+                ops::sum(&Array::from([1.0f32, 2.0]), Axes::All, false).eval().unwrap();
                 capture::stop().unwrap();
             })
             .unwrap();
@@ -117,13 +116,13 @@ fn session_of_two(executor: GraphExecutor) {
 
 /// Work that takes a moment.
 fn slow() -> Array {
-    let x = ops::full([300, 300], 0.003f32, pellucid::Dtype::Float32).unwrap();
-    (0..20).fold(x.clone(), |y, _| ops::matmul(&y, &x).unwrap())
+    let x = ops::full([300, 300], 0.003f32, pellucid::Dtype::Float32);
+    (0..20).fold(x.clone(), |y, _| ops::matmul(&y, &x))
 }
 
 fn add() {
     let a = Array::from([1.0f32, 2.0]);
-    ops::add(&a, &a).unwrap().eval().unwrap();
+    ops::add(&a, &a).eval().unwrap();
 }
 
 fn target() -> PathBuf {

@@ -42,7 +42,7 @@ impl Shared {
     fn new(device: Device) -> Shared {
         let streams = (0..3).map(|_| new_stream(device).unwrap()).collect();
         let arrays = (0..4).map(|i| Mutex::new(Array::from([i as f32 * 0.1; 100]))).collect();
-        Shared { streams, arrays, constant: ops::full([], 0.5f32, pellucid::Dtype::Float32).unwrap() }
+        Shared { streams, arrays, constant: ops::full([], 0.5f32, pellucid::Dtype::Float32) }
     }
 
     /// Evaluates small graphs in every way there is: chains, views, several streams, nobody waiting, failing inputs.
@@ -52,28 +52,28 @@ impl Shared {
         let a = place.lock().clone();
         let b = self.arrays[random(seed) as usize % self.arrays.len()].lock().clone();
         let result = with_stream(stream, || {
-            let x = ops::add(&ops::multiply(&a, &self.constant)?, &b)?;
-            let square = ops::reshape(&x, [10, 10])?;
+            let x = ops::add(&ops::multiply(&a, &self.constant), &b);
+            let square = ops::reshape(&x, [10, 10]);
             match random(seed) % 6 {
-                0 => ops::reshape(&ops::matmul(&square, &square)?, [100]),
-                1 => ops::subtract(&x, &ops::sum(&x, Axes::All, true)?),
+                0 => ops::reshape(&ops::matmul(&square, &square), [100]),
+                1 => ops::subtract(&x, &ops::sum(&x, Axes::All, true)),
                 2 => ops::cumsum(&x, 0, false, true),
                 3 => ops::sort(&x, 0),
                 4 => capture::region("a region", || ops::tanh(&x)),
                 _ => ops::softmax(&x, -1, false),
             }
-        })?;
-        let result = ops::clip(&result, &Array::from(-1.0f32), &Array::from(1.0f32))?;
+        });
+        let result = ops::clip(&result, &Array::from(-1.0f32), &Array::from(1.0f32));
         match random(seed) % 8 {
             0 => async_eval([&result]),
             1 => {
                 // An index that is not there: what depends on it fails, and is in the file all the same.
-                let wrong = ops::take(&result, &Array::from([1000i32]), 0)?;
-                assert!(ops::exp(&wrong)?.eval().is_err());
-                assert!(ops::log(&wrong)?.eval().is_err());
+                let wrong = ops::take(&result, &Array::from([1000i32]), 0);
+                assert!(ops::exp(&wrong).eval().is_err());
+                assert!(ops::log(&wrong).eval().is_err());
             }
             // A constant that chains have read becomes an array of its own.
-            2 => ops::add(&ops::full([], 2.5f32, pellucid::Dtype::Float32)?, 0.0)?.eval()?,
+            2 => ops::add(&ops::full([], 2.5f32, pellucid::Dtype::Float32), 0.0).eval()?,
             _ => result.eval()?,
         }
         *place.lock() = result;
@@ -180,10 +180,10 @@ fn an_array_from_a_region_of_an_earlier_capture_is_in_no_region() {
     let (first, second) = (folder.path().join("1.pltrace"), folder.path().join("2.pltrace"));
     capture::start(&first).unwrap();
     let (lazy, inner) = capture::region("outer", || {
-        let lazy = ops::exp(&Array::from([1.0f32])).unwrap();
+        let lazy = ops::exp(&Array::from([1.0f32]));
         capture::stop().unwrap();
         capture::start(&second).unwrap();
-        (lazy, capture::region("inner", || ops::exp(&Array::from([2.0f32])).unwrap()))
+        (lazy, capture::region("inner", || ops::exp(&Array::from([2.0f32]))))
     });
     pellucid::eval([&lazy, &inner]).unwrap();
     capture::stop().unwrap();
@@ -203,11 +203,11 @@ fn a_constant_that_chains_have_read_may_become_an_array_of_its_own() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("constant.pltrace");
-    let two = ops::full([], 2.0f32, pellucid::Dtype::Float32).unwrap();
+    let two = ops::full([], 2.0f32, pellucid::Dtype::Float32);
     capture::start(&path).unwrap();
-    ops::multiply(&Array::from([1.0f32, 2.0]), &two).unwrap().eval().unwrap();
+    ops::multiply(&Array::from([1.0f32, 2.0]), &two).eval().unwrap();
     two.eval().unwrap();
-    ops::multiply(&Array::from([3.0f32]), &two).unwrap().eval().unwrap();
+    ops::multiply(&Array::from([3.0f32]), &two).eval().unwrap();
     capture::stop().unwrap();
     assert_consistent(&path, 0, Mode::Replay);
 }
@@ -217,10 +217,10 @@ fn an_operation_whose_input_failed_before_the_window_is_shown_with_it() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("failed.pltrace");
-    let wrong = ops::take(&Array::from([1.0f32]), &Array::from([7i32]), 0).unwrap();
+    let wrong = ops::take(&Array::from([1.0f32]), &Array::from([7i32]), 0);
     assert!(wrong.eval().is_err());
     capture::start(&path).unwrap();
-    assert!(ops::exp(&wrong).unwrap().eval().is_err());
+    assert!(ops::exp(&wrong).eval().is_err());
     capture::stop().unwrap();
     assert_consistent(&path, 0, Mode::Replay);
     let rows = Trace::open(&path).unwrap().ops().unwrap().rows();

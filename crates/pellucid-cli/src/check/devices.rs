@@ -135,7 +135,7 @@ pub fn check(plan: &Result<Plan, String>, devices: &[Device]) -> Result<Finding,
             let inputs: Option<Vec<Array>> = op.inputs.iter().map(|id| arrays.get(*id).cloned()).collect();
             let Some(inputs) = inputs else { return Ok(()) };
             let value: Op = serde_json::from_str(op.op)?;
-            let again = with_device(other, || Array::apply(value, &inputs))??;
+            let again = with_device(other, || Array::apply(value, &inputs))?;
             if let Err(error) = again.eval() {
                 found.skipped.add(op, &Why::Itself(format!("on {other}: {error}")));
                 return Ok(());

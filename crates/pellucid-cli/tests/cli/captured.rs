@@ -17,14 +17,14 @@ pub fn captured(path: &Path, mode: Mode, work: impl FnOnce() -> pellucid::Result
 
 /// A bit of everything: random numbers, fused chains, views, products, reductions, indexing, constants.
 pub fn work() -> pellucid::Result<()> {
-    let x = random::uniform(-1.0, 1.0, [64, 48], Dtype::Float32, Some(&random::key(3)?))?;
-    let y = ops::matmul(&x, &ops::transpose(&x, None)?)?;
-    let z = ops::softmax(&ops::tanh(&ops::multiply(&y, 0.25)?)?, -1, false)?;
-    let picked = ops::take(&z, &Array::from([3, 1, 2]), 0)?;
-    let total = ops::sum(&picked, Axes::All, false)?;
+    let x = random::uniform(-1.0, 1.0, [64, 48], Dtype::Float32, Some(&random::key(3)));
+    let y = ops::matmul(&x, &ops::transpose(&x, None));
+    let z = ops::softmax(&ops::tanh(&ops::multiply(&y, 0.25)), -1, false);
+    let picked = ops::take(&z, &Array::from([3, 1, 2]), 0);
+    let total = ops::sum(&picked, Axes::All, false);
     total.label("total");
-    let sorted = ops::sort(&ops::reshape(&x, [3072])?, -1)?;
-    let ones = ops::ones([16], Dtype::Float32)?;
+    let sorted = ops::sort(&ops::reshape(&x, [3072]), -1);
+    let ones = ops::ones([16], Dtype::Float32);
     eval([&total, &sorted, &ones])
 }
 
@@ -61,7 +61,7 @@ fn a_nan_made_by_operation_4000_of_10000_is_found_with_its_element() {
     captured(&path, Mode::Replay, || {
         let mut x = Array::from([4.0f32, 2.0, -1.5, 8.0]);
         for i in 1..=10_000 {
-            x = if i == 4_000 { ops::log(&x)? } else { ops::maximum(&x, &x)? };
+            x = if i == 4_000 { ops::log(&x) } else { ops::maximum(&x, &x) };
             if i == 4_000 {
                 made = x.id();
             }
@@ -91,7 +91,7 @@ fn every_maker_of_a_nan_is_looked_into_up_to_the_limit() {
     captured(&path, Mode::Replay, || {
         for i in 0..12 {
             let x = Array::from([1.0f32, 2.0, -1.0 - i as f32]);
-            ops::sqrt(&ops::multiply(&x, 4.0)?)?.eval()?;
+            ops::sqrt(&ops::multiply(&x, 4.0)).eval()?;
         }
         Ok(())
     });
@@ -115,7 +115,7 @@ fn every_maker_of_a_nan_is_looked_into_up_to_the_limit() {
 fn a_trace_with_nothing_to_check_is_exit_code_2() {
     let folder = Folder::new();
     let path = folder.path("bare.pltrace");
-    captured(&path, Mode::Timeline, || ops::exp(&Array::from([1.0f32, 2.0]))?.eval());
+    captured(&path, Mode::Timeline, || ops::exp(&Array::from([1.0f32, 2.0])).eval());
     let said = pellucid(&["check", text(&path)]);
     assert_eq!(said.code, 2, "{}{}", said.out, said.err);
     assert!(said.out.contains("nothing of the trace could be checked"), "{}", said.out);
@@ -130,14 +130,14 @@ fn a_mask_of_infinities_is_not_a_defect_and_a_given_nan_is() {
     captured(&mask, Mode::Replay, || {
         let scores = Array::from([[1.0f32, 2.0], [3.0, 4.0]]);
         let mask = Array::from([[0.0f32, f32::NEG_INFINITY], [0.0, 0.0]]);
-        ops::softmax(&ops::add(&scores, &mask)?, -1, false)?.eval()
+        ops::softmax(&ops::add(&scores, &mask), -1, false).eval()
     });
     let said = good(&["check", text(&mask)]);
     assert!(
         said.contains("came with 1 infinite") && said.contains("passed on by 1 later operation\n"),
         "{said}"
     );
-    captured(&nan, Mode::Stats, || ops::exp(&Array::from([f32::NAN, 1.0]))?.eval());
+    captured(&nan, Mode::Stats, || ops::exp(&Array::from([f32::NAN, 1.0])).eval());
     let said = pellucid(&["check", text(&nan)]);
     assert_eq!(said.code, 1);
     assert!(said.out.contains("came with 1 NaN"), "{}", said.out);

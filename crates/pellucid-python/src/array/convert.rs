@@ -200,8 +200,8 @@ impl PyArray {
     fn __contains__(&self, py: Python<'_>, value: crate::args::Input) -> PyResult<bool> {
         let array = self.array();
         let found = crate::call::build(py, None, || {
-            let (a, b) = crate::args::pair(&crate::args::Input::Array(array), &value)?;
-            ops::any(&ops::equal(a, b)?, pellucid::Axes::All, false)
+            let (a, b) = crate::args::pair(&crate::args::Input::Array(array), &value);
+            ops::any(&ops::equal(a, b), pellucid::Axes::All, false)
         })?;
         let found: PyArray = found;
         found.__bool__(py)

@@ -202,7 +202,8 @@ impl PyArray {
 
 /// The same elements in memory that nobody else has.
 fn fresh(array: &Array) -> pellucid::Result<Array> {
-    Array::from_raw(&array.to_bytes()?, array.shape_ref().clone(), array.dtype())
+    let array = Array::from_raw(&array.to_bytes()?, array.shape_ref().clone(), array.dtype());
+    array.check().map(|()| array)
 }
 
 /// A tensor taken out of its capsule, freed when this goes.

@@ -93,27 +93,28 @@ fn masked(a: &Array, mask: &Array, values: &Input) -> pellucid::Result<Array> {
     let rest = &a.shape()[mask.ndim()..];
     let mut wide: Vec<i64> = mask.shape().iter().map(|&n| n as i64).collect();
     wide.resize(a.ndim(), 1);
-    let everywhere = ops::reshape(mask, wide)?;
+    let everywhere = ops::reshape(mask, wide);
     let values = match values {
-        Input::Number(number) => ops::full([], *number, a.dtype())?,
-        Input::Array(v) | Input::Foreign(v) => ops::astype(v, a.dtype())?,
+        Input::Number(number) => ops::full([], *number, a.dtype()),
+        Input::Array(v) | Input::Foreign(v) => ops::astype(v, a.dtype()),
     };
+    values.check()?;
     if values.ndim() <= rest.len() {
-        return ops::where_(&everywhere, &ops::broadcast_to(&values, a.shape_ref())?, a);
+        return Ok(ops::where_(&everywhere, &ops::broadcast_to(&values, a.shape_ref()), a));
     }
     if values.ndim() > rest.len() + 1 || values.shape()[0] == 0 {
         let message = format!("values of shape {} do not fit the places of the mask", values.shape_ref());
         return Err(wrong(message));
     }
     // The n-th place of the mask takes the n-th value; if there are too few, taking one fails.
-    let held = ops::reshape(mask, [-1])?;
-    let place = ops::cumsum(&ops::astype(&held, Dtype::Int32)?, 0, false, true)?;
-    let place = ops::where_(&held, ops::subtract(place, 1)?, 0)?;
+    let held = ops::reshape(mask, [-1]);
+    let place = ops::cumsum(&ops::astype(&held, Dtype::Int32), 0, false, true);
+    let place = ops::where_(&held, ops::subtract(place, 1), 0);
     let mut rows = vec![values.shape()[0]];
     rows.extend(rest);
-    let chosen = ops::take(&ops::broadcast_to(&values, rows)?, &place, 0)?;
+    let chosen = ops::take(&ops::broadcast_to(&values, rows), &place, 0);
     let shape: Vec<i64> = a.shape().iter().map(|&n| n as i64).collect();
-    ops::where_(&everywhere, &ops::reshape(&chosen, shape)?, a)
+    Ok(ops::where_(&everywhere, &ops::reshape(&chosen, shape), a))
 }
 
 #[pymethods]

@@ -65,7 +65,7 @@ impl PyArray {
                 if strided || memory.contiguous().is_some() {
                     return Ok(memory);
                 }
-                ops::contiguous(&array)?.host_memory()
+                ops::contiguous(&array).host_memory()
             })
             .or_raise()?;
         let item = array.itemsize() as ffi::Py_ssize_t;

@@ -20,7 +20,7 @@ pub fn divided(a: &Array, Parts(cuts): Parts, axis: i64) -> pellucid::Result<Vec
         })?),
         (_, positions) => Cuts::from(positions),
     };
-    ops::split(a, cuts, axis)
+    Ok(ops::split(a, cuts, axis))
 }
 
 /// How much to pad: a number, a pair, or a pair for each axis.
@@ -68,12 +68,12 @@ fn mode(name: &str) -> pellucid::Result<PadMode> {
 }
 
 /// A limit of `clip` in the type of the array it meets.
-fn limit(a: &Array, given: &Option<Input>) -> pellucid::Result<Limit<'static>> {
+fn limit(a: &Array, given: &Option<Input>) -> Limit<'static> {
     let input = Input::Array(a.clone());
-    Ok(match given {
-        Some(given) => Some(pair(given, &input)?.0).into(),
+    match given {
+        Some(given) => Some(pair(given, &input).0).into(),
         None => None.into(),
-    })
+    }
 }
 
 /// The axes that `tensordot` sums over: how many, or which of both.
@@ -135,24 +135,24 @@ crate::ops::functions! {
         "Elements added at the ends of axes."
         => {
             let value = constant_values.unwrap_or(Input::Number(0i64.into()));
-            ops::pad(&a, pad_width.0, self::mode(mode.as_deref().unwrap_or("constant"))?, alone(&value))
+            let mode = self::mode(mode.as_deref().unwrap_or("constant"))?;
+            Ok(ops::pad(&a, pad_width.0, mode, alone(&value)))
         };
     clip(a, /, a_min, a_max, *, stream = None) [a: Arr, a_min: Option<Input>, a_max: Option<Input>]
         "(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, stream: StreamOrDevice = None)" "array"
         "Elements held between two limits, one of which may be None."
         => {
-            let (low, high) = (limit(&a, &a_min)?, limit(&a, &a_max)?);
-            ops::clip(&a, low, high)
+            ops::clip(&a, limit(&a, &a_min), limit(&a, &a_max))
         };
     round(a, /, decimals = 0, stream = None) [a: Input, decimals: i32]
         "(a: array, /, decimals: int = 0, stream: StreamOrDevice = None)" "array"
         "The nearest number with so many decimal places."
-        => ops::round(&a.single()?, decimals);
+        => ops::round(&a.single(), decimals);
     nan_to_num(a, nan = 0.0, posinf = None, neginf = None, *, stream = None)
         [a: Input, nan: f64, posinf: Option<f64>, neginf: Option<f64>]
         "(a: scalar | array, nan: float = 0, posinf: float | None = None, neginf: float | None = None, *, stream: StreamOrDevice = None)" "array"
         "NaN and infinities replaced by numbers."
-        => ops::nan_to_num(&a.single()?, nan, posinf, neginf);
+        => ops::nan_to_num(&a.single(), nan, posinf, neginf);
     isclose(a, b, /, rtol = 1e-05, atol = 1e-08, *, equal_nan = false, stream = None)
         [a: Arr, b: Arr, rtol: f64, atol: f64, equal_nan: bool]
         "(a: array, b: array, /, rtol: float = 1e-05, atol: float = 1e-08, *, equal_nan: bool = False, stream: StreamOrDevice = None)" "array"
@@ -167,7 +167,7 @@ crate::ops::functions! {
         "(a: scalar | array, b: scalar | array, equal_nan: bool = False, stream: StreamOrDevice = None)" "array"
         "True if shapes and all elements are equal."
         => {
-            let (a, b) = pair(&a, &b)?;
+            let (a, b) = pair(&a, &b);
             ops::array_equal(a, b, equal_nan)
         };
     tensordot(a, b, /, axes = None, *, stream = None) [a: Arr, b: Arr, axes: Option<Contracted>]
@@ -190,8 +190,8 @@ fn select(
     stream: Option<StreamArg>,
 ) -> PyResult<PyArray> {
     build(py, stream, || {
-        let (x, y) = pair(&x, &y)?;
-        ops::where_(&condition.single()?, x, y)
+        let (x, y) = pair(&x, &y);
+        ops::where_(&condition.single(), x, y)
     })
 }
 

@@ -10,7 +10,7 @@ use crate::call::build;
 use crate::device::StreamArg;
 
 /// A function of two inputs.
-pub type Binary = fn(Operand<'static>, Operand<'static>) -> pellucid::Result<Array>;
+pub type Binary = fn(Operand<'static>, Operand<'static>) -> Array;
 
 pub fn apply(
     py: Python<'_>,
@@ -20,7 +20,7 @@ pub fn apply(
     stream: Option<StreamArg>,
 ) -> PyResult<PyArray> {
     build(py, stream, || {
-        let (a, b) = pair(a, b)?;
+        let (a, b) = pair(a, b);
         function(a, b)
     })
 }
@@ -87,7 +87,8 @@ binary! {
 #[pyo3(signature = (a, b, stream = None))]
 fn divmod(py: Python<'_>, a: Input, b: Input, stream: Option<StreamArg>) -> PyResult<Vec<PyArray>> {
     build(py, stream, || {
-        let (a, b) = pair(&a, &b)?;
-        ops::divmod(a, b).map(|(quotient, rest)| vec![quotient, rest])
+        let (a, b) = pair(&a, &b);
+        let (quotient, rest) = ops::divmod(a, b);
+        vec![quotient, rest]
     })
 }

@@ -16,7 +16,7 @@ fn or(dtype: Option<PyDtype>, default: Dtype) -> Dtype {
 
 /// A value of another shape. As in MLX, an array keeps its type, and a number takes the one asked for if it can: a real
 /// number becomes neither an integer nor complex.
-fn filled(shape: Vec<usize>, vals: &Input, dtype: Option<Dtype>) -> pellucid::Result<Array> {
+fn filled(shape: Vec<usize>, vals: &Input, dtype: Option<Dtype>) -> Array {
     match vals {
         Input::Array(a) => ops::full(shape, a, a.dtype()),
         Input::Foreign(a) => ops::full(shape, a, dtype),
@@ -92,7 +92,8 @@ crate::ops::functions! {
                 function: "linspace",
                 message: format!("the number of samples must not be negative, but is {num}"),
             };
-            ops::linspace(start, stop, usize::try_from(num).map_err(negative)?, endpoint, or(dtype, Dtype::Float32))
+            let num = usize::try_from(num).map_err(negative)?;
+            Ok(ops::linspace(start, stop, num, endpoint, or(dtype, Dtype::Float32)))
         };
     meshgrid(*arrays, sparse = Some(false), indexing = None, stream = None) as "(*arrays, sparse=False, indexing=None, stream=None)"
         [arrays: Arrays, sparse: Option<bool>, indexing: Option<String>]
@@ -107,7 +108,7 @@ crate::ops::functions! {
                     message: format!("indexing is xy or ij, not {other:?}"),
                 }),
             };
-            ops::meshgrid(&arrays.refs(), sparse.unwrap_or(false), indexing).map(crate::call::Tuple)
+            Ok(crate::call::Tuple(ops::meshgrid(&arrays.refs(), sparse.unwrap_or(false), indexing)))
         };
 }
 

@@ -32,15 +32,15 @@ impl<'py> FromPyObject<'_, 'py> for Positions {
     }
 }
 
-fn taken(a: &Array, indices: Positions, axis: Option<i64>) -> pellucid::Result<Array> {
+fn taken(a: &Array, indices: Positions, axis: Option<i64>) -> Array {
     let position = match indices {
         Positions::Many(indices) => return ops::take(a, &indices, axis),
         Positions::One(position) => position,
     };
     let Some(axis) = axis else {
-        return ops::index(&ops::reshape(a, [-1])?, &[Index::Int(position)]);
+        return ops::index(&ops::reshape(a, [-1]), &[Index::Int(position)]);
     };
-    let moved = ops::moveaxis(a, axis, 0)?;
+    let moved = ops::moveaxis(a, axis, 0);
     ops::index(&moved, &[Index::Int(position)])
 }
 
@@ -79,9 +79,9 @@ fn positions(
             let message = format!("a part of {length} does not fit axis {axis} of size {room}");
             return Err(argument(function, message));
         }
-        let first = ops::astype(&ops::index(start, &[Index::Int(i as i64)])?, Dtype::Int64)?;
-        let first = ops::clip(&first, 0, (room - length) as i64)?;
-        found.push((at, ops::add(ops::arange(0, length as i64, 1, Dtype::Int64)?, &first)?));
+        let first = ops::astype(&ops::index(start, &[Index::Int(i as i64)]), Dtype::Int64);
+        let first = ops::clip(&first, 0, (room - length) as i64);
+        found.push((at, ops::add(ops::arange(0, length as i64, 1, Dtype::Int64), &first)));
     }
     Ok(found)
 }
@@ -99,19 +99,19 @@ fn part(
         true => Index::step(None, None, 1),
         false => Index::step(None, size[axis] as i64, 1),
     };
-    let mut part = ops::index(a, &(0..a.ndim()).map(front).collect::<Vec<_>>())?;
+    let mut part = ops::index(a, &(0..a.ndim()).map(front).collect::<Vec<_>>());
     for (axis, at) in moving {
-        part = ops::take(&part, &at, axis as i64)?;
+        part = ops::take(&part, &at, axis as i64);
     }
     Ok(part)
 }
 
 fn updated(a: &Array, update: &Array, start: &Array, axes: &[i64]) -> pellucid::Result<Array> {
     // The places of the part as numbers of the flat array.
-    let numbers = ops::reshape(&ops::arange(0, a.size() as i64, 1, Dtype::Int64)?, sizes(a))?;
-    let at = ops::reshape(&part("slice_update", &numbers, start, axes, update.shape())?, [-1])?;
-    let (old, new) = (ops::reshape(a, [-1])?, ops::reshape(update, [-1])?);
-    ops::reshape(&ops::slice_update(&old, &new, &[Index::Array(at)])?, sizes(a))
+    let numbers = ops::reshape(&ops::arange(0, a.size() as i64, 1, Dtype::Int64), sizes(a));
+    let at = ops::reshape(&part("slice_update", &numbers, start, axes, update.shape())?, [-1]);
+    let (old, new) = (ops::reshape(a, [-1]), ops::reshape(update, [-1]));
+    Ok(ops::reshape(&ops::slice_update(&old, &new, &[Index::Array(at)]), sizes(a)))
 }
 
 fn sizes(a: &Array) -> Vec<i64> {

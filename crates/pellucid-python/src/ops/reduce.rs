@@ -212,7 +212,7 @@ macro_rules! scans {
                 stream: Option<StreamArg>,
             ) -> PyResult<PyArray> {
                 let axis = self::axis(axis);
-                build(py, stream, || ops::$op(&typed(&a, dtype)?, axis, reverse, inclusive))
+                build(py, stream, || ops::$op(&typed(&a, dtype), axis, reverse, inclusive))
             }
             $(scans!(@$method $name $doc);)?
         )*
@@ -258,8 +258,8 @@ scans! {
 }
 
 /// The array in the type that was asked for.
-fn typed(a: &Array, dtype: Option<PyDtype>) -> pellucid::Result<Array> {
-    dtype.map_or_else(|| Ok(a.clone()), |dtype| ops::astype(a, dtype.0))
+fn typed(a: &Array, dtype: Option<PyDtype>) -> Array {
+    dtype.map_or_else(|| a.clone(), |dtype| ops::astype(a, dtype.0))
 }
 
 mod others {

@@ -61,7 +61,7 @@ mod table {
         broadcast_to(a, /, shape, *, stream = None) [a: Input, shape: SizeList]
             "(a: scalar | array, /, shape: Sequence[int], *, stream: StreamOrDevice = None)" "array"
             "The array repeated up to a shape, without copying."
-            => ops::broadcast_to(&a.single()?, shape.0);
+            => ops::broadcast_to(&a.single(), shape.0);
         broadcast_arrays(*arrays, stream = None) [arrays: Arrays]
             "(*arrays: array, stream: StreamOrDevice = None)" "tuple[array, ...]"
             "The arrays, all with the shape they broadcast to."
@@ -89,7 +89,7 @@ mod table {
         view(a, dtype, stream = None) [a: Input, dtype: PyDtype]
             "(a: scalar | array, dtype: Dtype, stream: StreamOrDevice = None)" "array"
             "The same bytes read as another dtype."
-            => ops::view(&a.single()?, dtype.0);
+            => ops::view(&a.single(), dtype.0);
         contiguous(a, /, allow_col_major = false, *, stream = None) [a: Arr, allow_col_major: bool]
             "(a: array, /, allow_col_major: bool = False, *, stream: StreamOrDevice = None)" "array"
             "The array row-major in memory; column-major is never kept here."
@@ -117,7 +117,7 @@ mod table {
         unstack(x, /, *, axis = 0, stream = None) [x: Arr, axis: i64]
             "(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None)" "tuple[array, ...]"
             "The arrays along an axis, which disappears."
-            => ops::unstack(&x, axis).map(Tuple);
+            => Tuple(ops::unstack(&x, axis));
         stop_gradient(a, /, *, stream = None) [a: Arr]
             "(a: array, /, *, stream: StreamOrDevice = None)" "array"
             "The array itself; there are no gradients to stop."
@@ -126,8 +126,8 @@ mod table {
 }
 
 /// A function of each array: one result for one array, else a list.
-fn each(arrays: &Arrays, function: fn(&Array) -> pellucid::Result<Array>) -> pellucid::Result<Few> {
-    arrays.0.iter().map(function).collect::<pellucid::Result<Vec<_>>>().map(Few)
+fn each(arrays: &Arrays, function: fn(&Array) -> Array) -> Few {
+    Few(arrays.0.iter().map(function).collect())
 }
 
 /// broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]

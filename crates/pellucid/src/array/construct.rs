@@ -1,17 +1,13 @@
 //! Arrays made from numbers, slices, vectors, nested arrays and iterators.
 //!
-//! Elements are copied once, into memory that is accounted for. Conversions that cannot return an error (`From`,
-//! `collect`) give an array that carries it: every evaluation of that array returns the error.
+//! Elements are copied once, into memory that is accounted for.
 
-use std::sync::Arc;
-
-use super::{Array, Dtype, Element, Inputs, NodeRef, Shape, State, Value};
+use super::{Array, Dtype, Element, Inputs, NodeRef, Shape, State, Value, fail, ok};
 use crate::call_site::CallSite;
 use crate::error::{Error, Result};
-use crate::eval::Failure;
 use crate::memory::{Buffer, Request};
 use crate::op::{Op, Scalar};
-use crate::stream::{any_stream, current_stream};
+use crate::stream::current_stream;
 
 /// Bytes moved at a time by [`Array::from_chunks`]: small enough to stay in the cache of a core.
 const CHUNK: usize = 256 << 10;
@@ -22,26 +18,26 @@ impl Array {
     /// ```
     /// use pellucid::Array;
     /// # fn main() -> pellucid::Result<()> {
-    /// let a = Array::from_slice(&[1, 2, 3, 4, 5, 6], [2, 3])?;
+    /// let a = Array::from_slice(&[1, 2, 3, 4, 5, 6], [2, 3]);
     /// assert_eq!(a.shape(), [2, 3]);
-    /// assert!(Array::from_slice(&[1, 2, 3], [2, 3]).is_err());
+    /// assert!(Array::from_slice(&[1, 2, 3], [2, 3]).check().is_err());
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] if the slice does not have as many elements as the shape; [`Error::Memory`] if there is no
-    /// memory for them.
+    /// The array fails with [`Error::Shape`] if the slice does not have as many elements as the shape, with
+    /// [`Error::Memory`] if there is no memory for them.
     #[track_caller]
-    pub fn from_slice<T: Element>(elements: &[T], shape: impl Into<Shape>) -> Result<Array> {
+    pub fn from_slice<T: Element>(elements: &[T], shape: impl Into<Shape>) -> Array {
         let shape = shape.into();
-        shape.check("from_slice", T::DTYPE.size())?;
+        ok!(shape.check("from_slice", T::DTYPE.size()));
         if elements.len() != shape.elements() {
             let (given, wanted) = (elements.len(), shape.elements());
             let message = format!("{given} elements given, but shape {shape} has {wanted}");
-            return Err(Error::shape("from_slice", message));
+            return fail(Error::shape("from_slice", message));
         }
-        Array::from_bytes("from_slice", stored_bytes(elements), shape, T::DTYPE)
+        ok!(Array::from_bytes("from_slice", stored_bytes(elements), shape, T::DTYPE))
     }
 
     /// An array of the given shape with the row-major elements of a vector.
@@ -49,7 +45,7 @@ impl Array {
     /// ```
     /// use pellucid::Array;
     /// # fn main() -> pellucid::Result<()> {
-    /// let a = Array::from_vec(vec![true, false], [2, 1])?;
+    /// let a = Array::from_vec(vec![true, false], [2, 1]);
     /// assert_eq!(a.to_vec::<bool>()?, [true, false]);
     /// # Ok(())
     /// # }
@@ -58,7 +54,7 @@ impl Array {
     /// # Errors
     /// As [`Array::from_slice`].
     #[track_caller]
-    pub fn from_vec<T: Element>(elements: Vec<T>, shape: impl Into<Shape>) -> Result<Array> {
+    pub fn from_vec<T: Element>(elements: Vec<T>, shape: impl Into<Shape>) -> Array {
         Array::from_slice(&elements, shape)
     }
 
@@ -68,26 +64,18 @@ impl Array {
     /// ```
     /// use pellucid::{Array, Dtype};
     /// # fn main() -> pellucid::Result<()> {
-    /// assert_eq!(Array::scalar(2.5)?.dtype(), Dtype::Float32);
+    /// assert_eq!(Array::scalar(2.5).dtype(), Dtype::Float32);
     /// assert_eq!(Array::from(2.5).dtype(), Dtype::Float64);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`Error::Device`] if the default device cannot be used.
+    /// The array fails with [`Error::Device`] if the default device cannot be used.
     #[track_caller]
-    pub fn scalar(value: impl Into<Scalar>) -> Result<Array> {
+    pub fn scalar(value: impl Into<Scalar>) -> Array {
         let value = value.into();
         Array::from_op(Op::Full { shape: Shape::default(), dtype: value.dtype(), value }, Inputs::new())
-    }
-
-    /// An array that has no elements, only the reason why.
-    #[track_caller]
-    pub(crate) fn failed(error: Error, shape: Shape, dtype: Dtype) -> Array {
-        let (site, stream, failure) = (CallSite::here(), any_stream(), Arc::new(Failure::new(error)));
-        stream.record_failure(&failure);
-        Array(NodeRef::new(shape, dtype, stream, site, State::Failed(failure)))
     }
 
     /// An array whose row-major bytes `fill` writes piece by piece, in order. Pieces hold whole elements.
@@ -123,55 +111,46 @@ fn stored_bytes<T: Element>(elements: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
-/// An array that carries the error if it could not be made.
-#[track_caller]
-fn made<T: Element>(elements: &[T], shape: Shape) -> Array {
-    match Array::from_slice(elements, shape.clone()) {
-        Ok(array) => array,
-        Err(error) => Array::failed(error, shape, T::DTYPE),
-    }
-}
-
 impl<T: Element> From<T> for Array {
     /// A single element without axes, of exactly this type.
     #[track_caller]
     fn from(element: T) -> Array {
-        made(&[element], Shape::default())
+        Array::from_slice(&[element], Shape::default())
     }
 }
 
 impl<T: Element> From<&[T]> for Array {
     #[track_caller]
     fn from(elements: &[T]) -> Array {
-        made(elements, Shape::from(elements.len()))
+        Array::from_slice(elements, Shape::from(elements.len()))
     }
 }
 
 impl<T: Element> From<Vec<T>> for Array {
     #[track_caller]
     fn from(elements: Vec<T>) -> Array {
-        made(&elements, Shape::from(elements.len()))
+        Array::from_slice(&elements, Shape::from(elements.len()))
     }
 }
 
 impl<T: Element, const N: usize> From<[T; N]> for Array {
     #[track_caller]
     fn from(elements: [T; N]) -> Array {
-        made(&elements, Shape::from(N))
+        Array::from_slice(&elements, Shape::from(N))
     }
 }
 
 impl<T: Element, const M: usize, const N: usize> From<[[T; N]; M]> for Array {
     #[track_caller]
     fn from(rows: [[T; N]; M]) -> Array {
-        made(rows.as_flattened(), Shape::from([M, N]))
+        Array::from_slice(rows.as_flattened(), Shape::from([M, N]))
     }
 }
 
 impl<T: Element, const L: usize, const M: usize, const N: usize> From<[[[T; N]; M]; L]> for Array {
     #[track_caller]
     fn from(rows: [[[T; N]; M]; L]) -> Array {
-        made(rows.as_flattened().as_flattened(), Shape::from([L, M, N]))
+        Array::from_slice(rows.as_flattened().as_flattened(), Shape::from([L, M, N]))
     }
 }
 
@@ -180,7 +159,7 @@ impl<T: Element, const K: usize, const L: usize, const M: usize, const N: usize>
 {
     #[track_caller]
     fn from(rows: [[[[T; N]; M]; L]; K]) -> Array {
-        made(rows.as_flattened().as_flattened().as_flattened(), Shape::from([K, L, M, N]))
+        Array::from_slice(rows.as_flattened().as_flattened().as_flattened(), Shape::from([K, L, M, N]))
     }
 }
 
@@ -198,7 +177,8 @@ impl<T: Element> TryFrom<Vec<Vec<T>>> for Array {
             );
             return Err(Error::shape("array", message));
         }
-        Array::from_slice(&rows.concat(), [rows.len(), width])
+        let array = Array::from_slice(&rows.concat(), [rows.len(), width]);
+        array.check().map(|()| array)
     }
 }
 
@@ -242,10 +222,10 @@ mod tests {
 
     #[test]
     fn a_wrong_element_count_is_an_error_with_the_numbers() {
-        let error = Array::from_slice(&[1.0f32; 5], [2, 3]).unwrap_err();
-        assert_eq!(error.to_string(), "[from_slice] 5 elements given, but shape [2, 3] has 6");
-        let error = Array::from_slice(&[1.0f32; 5], [usize::MAX, usize::MAX]).unwrap_err();
-        assert!(matches!(error, Error::Shape { .. }), "{error}");
+        let error = Array::from_slice(&[1.0f32; 5], [2, 3]).check().unwrap_err();
+        assert_eq!(error.root().to_string(), "[from_slice] 5 elements given, but shape [2, 3] has 6");
+        let error = Array::from_slice(&[1.0f32; 5], [usize::MAX, usize::MAX]).check().unwrap_err();
+        assert!(matches!(error.root(), Error::Shape { .. }), "{error}");
     }
 
     #[test]
@@ -258,20 +238,9 @@ mod tests {
     #[test]
     fn the_call_site_is_the_users_line() {
         let line = line!();
-        let arrays = [Array::from([1]), Array::from(vec![1]), Array::from_slice(&[1], 1).unwrap()];
+        let arrays = [Array::from([1]), Array::from(vec![1]), Array::from_slice(&[1], 1)];
         for array in &arrays {
             assert_eq!((array.call_site().file(), array.call_site().line()), (file!(), line + 1));
         }
-    }
-
-    #[test]
-    fn a_failed_array_returns_its_error_again_and_again() {
-        let error = Error::argument("test", "no luck");
-        let a = Array::failed(error, Shape::from([2]), Dtype::Float32);
-        for _ in 0..2 {
-            assert_eq!(a.eval().unwrap_err().to_string(), "[test] no luck");
-            assert_eq!(a.to_vec::<f32>().unwrap_err().to_string(), "[test] no luck");
-        }
-        assert_eq!(a.to_string(), "<[test] no luck>");
     }
 }

@@ -157,6 +157,7 @@ impl Array {
     }
 
     fn expect_type<T: Element>(&self, function: &'static str) -> Result<()> {
+        self.check()?;
         if T::DTYPE == self.dtype() {
             return Ok(());
         }
@@ -168,6 +169,7 @@ impl Array {
     }
 
     fn expect_one(&self, function: &'static str) -> Result<()> {
+        self.check()?;
         if self.size() == 1 {
             return Ok(());
         }
@@ -190,7 +192,7 @@ mod tests {
     use crate::op::{Op, SliceSpec};
 
     fn apply(op: Op, array: &Array) -> Array {
-        Array::from_op(op, smallvec![array.clone()]).unwrap()
+        Array::from_op(op, smallvec![array.clone()])
     }
 
     #[test]
@@ -260,8 +262,7 @@ mod tests {
     #[test]
     fn large_walks_split_over_cores_agree_with_the_index_formula() {
         let (rows, columns) = (700, 900);
-        let a = Array::from_vec((0..rows * columns).collect::<Vec<i32>>(), [rows as usize, columns as usize])
-            .unwrap();
+        let a = Array::from_vec((0..rows * columns).collect::<Vec<i32>>(), [rows as usize, columns as usize]);
         let t = apply(Op::Transpose { axes: smallvec![1, 0] }, &a).to_vec::<i32>().unwrap();
         for (k, &v) in t.iter().enumerate() {
             assert_eq!(v, (k as i32 % rows) * columns + k as i32 / rows);
@@ -288,7 +289,7 @@ mod tests {
         ) {
             let shape: Shape = axes.iter().map(|a| a.0).collect();
             let data: Vec<i16> = (0..shape.elements() as i16).collect();
-            let base = Array::from_slice(&data, shape.clone()).unwrap();
+            let base = Array::from_slice(&data, shape.clone());
             let spec = SliceSpec {
                 start: axes.iter().map(|a| a.1).collect(),
                 size: axes.iter().map(|a| a.2).collect(),

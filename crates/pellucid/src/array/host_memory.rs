@@ -51,7 +51,7 @@ impl Array {
     /// use pellucid::{Array, ops};
     /// # fn main() -> pellucid::Result<()> {
     /// let a = Array::from([[1u8, 2, 3], [4, 5, 6]]);
-    /// let turned = ops::transpose(&a, None)?.host_memory()?;
+    /// let turned = ops::transpose(&a, None).host_memory()?;
     /// assert_eq!((turned.shape(), turned.strides()), (&[3, 2][..], &[1, 3][..]));
     /// assert_eq!(turned.ptr(), a.host_memory()?.ptr());
     /// # Ok(())

@@ -3,6 +3,7 @@
 mod construct;
 mod dtype;
 mod element;
+mod failed;
 mod host;
 mod host_memory;
 mod host_view;
@@ -17,6 +18,8 @@ mod work;
 
 pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;
+pub use failed::strict;
+pub(crate) use failed::{Fails, Sound, as_many, fail, ok};
 pub use host_memory::HostMemory;
 pub(crate) use host_view::HostView;
 pub(crate) use node::{Node, NodeRef, State};
@@ -42,7 +45,7 @@ use crate::stream::{Stream, current_stream};
 /// use pellucid::{Array, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([[1.0f32, 2.0], [3.0, 4.0]]);
-/// let b = ops::sqrt(&(&a * &a))?; // nothing has been computed yet
+/// let b = ops::sqrt(&(&a * &a)); // nothing has been computed yet
 /// assert_eq!(b.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
 /// # Ok(())
 /// # }
@@ -51,31 +54,36 @@ use crate::stream::{Stream, current_stream};
 pub struct Array(pub(crate) NodeRef);
 
 impl Array {
-    /// A lazy array: `op` applied to `inputs`, on this thread's current stream.
+    /// A lazy array: `op` applied to `inputs`, on this thread's current stream; a failed one if that is impossible.
     #[track_caller]
-    pub(crate) fn from_op(op: Op, inputs: impl Into<Inputs>) -> Result<Array> {
-        let (site, stream, inputs) = (CallSite::here(), current_stream()?, inputs.into());
+    pub(crate) fn from_op(op: Op, inputs: impl Into<Inputs>) -> Array {
+        let inputs = inputs.into();
+        for input in &inputs {
+            ok!(input);
+        }
+        let (site, stream) = (CallSite::here(), ok!(current_stream()));
         let alike = match &inputs[..] {
             [a] => op.infer_alike(&[a.spec()]).map(|dtype| Spec { shape: a.shape_ref().clone(), dtype }),
             _ => None,
         };
         let spec = match alike {
             Some(spec) => spec,
-            None => op.infer(&inputs.iter().map(Array::spec).collect::<Vec<_>>())?,
+            None => ok!(op.infer(&inputs.iter().map(Array::spec).collect::<Vec<_>>())),
         };
         let work = WorkBox::new(op, || inputs);
-        Ok(Array(NodeRef::lazy(spec.shape, spec.dtype, stream, site, work)))
+        Array(NodeRef::lazy(spec.shape, spec.dtype, stream, site, work))
     }
 
     /// As [`from_op`](Array::from_op), for two inputs, which are mostly alike.
     #[track_caller]
-    pub(crate) fn from_two(op: Op, a: Array, b: Array) -> Result<Array> {
+    pub(crate) fn from_two(op: Op, a: Array, b: Array) -> Array {
+        ok!(&a, &b);
         let Some(dtype) = op.infer_alike(&[a.spec(), b.spec()]) else {
             return Array::from_op(op, Inputs::from_buf([a, b]));
         };
-        let (site, stream, shape) = (CallSite::here(), current_stream()?, a.0.shape.clone());
+        let (site, stream, shape) = (CallSite::here(), ok!(current_stream()), a.0.shape.clone());
         let work = WorkBox::new(op, || Inputs::from_buf([a, b]));
-        Ok(Array(NodeRef::lazy(shape, dtype, stream, site, work)))
+        Array(NodeRef::lazy(shape, dtype, stream, site, work))
     }
 
     fn spec(&self) -> (&Shape, Dtype) {
@@ -89,16 +97,16 @@ impl Array {
     /// use pellucid::{Array, op::Op};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let op: Op = serde_json::from_str(r#"{"binary":"add"}"#)?;
-    /// let sum = Array::apply(op, &[Array::from([1, 2]), Array::from([10, 20])])?;
+    /// let sum = Array::apply(op, &[Array::from([1, 2]), Array::from([10, 20])]);
     /// assert_eq!(sum.to_vec::<i32>()?, [11, 22]);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// Whatever makes the operation impossible on these inputs; see [`Op::infer`].
+    /// The array fails with whatever makes the operation impossible on these inputs; see [`Op::infer`].
     #[track_caller]
-    pub fn apply(op: Op, inputs: &[Array]) -> Result<Array> {
+    pub fn apply(op: Op, inputs: &[Array]) -> Array {
         Array::from_op(op, Inputs::from(inputs))
     }
 
@@ -108,24 +116,24 @@ impl Array {
     /// ```
     /// use pellucid::{Array, Dtype};
     /// # fn main() -> pellucid::Result<()> {
-    /// let a = Array::from_raw(&[1, 2, 3, 4], [2, 2], Dtype::Uint8)?;
+    /// let a = Array::from_raw(&[1, 2, 3, 4], [2, 2], Dtype::Uint8);
     /// assert_eq!(a.to_bytes()?, [1, 2, 3, 4]);
-    /// assert!(Array::from_raw(&[1, 2, 3], [2, 2], Dtype::Uint8).is_err());
+    /// assert!(Array::from_raw(&[1, 2, 3], [2, 2], Dtype::Uint8).check().is_err());
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) if the bytes are not exactly those of the shape;
+    /// The array fails with [`Error::Shape`](crate::Error::Shape) if the bytes are not exactly those of the shape, with
     /// [`Error::Memory`](crate::Error::Memory) if there is no room for them.
     #[track_caller]
-    pub fn from_raw(bytes: &[u8], shape: impl Into<Shape>, dtype: Dtype) -> Result<Array> {
+    pub fn from_raw(bytes: &[u8], shape: impl Into<Shape>, dtype: Dtype) -> Array {
         if dtype == Dtype::Bool && bytes.iter().any(|&b| b > 1) {
             // Every byte but 0 is true; kernels only know 0 and 1.
             let bytes: Vec<u8> = bytes.iter().map(|&b| u8::from(b != 0)).collect();
-            return Array::from_bytes("from_raw", &bytes, shape.into(), dtype);
+            return ok!(Array::from_bytes("from_raw", &bytes, shape.into(), dtype));
         }
-        Array::from_bytes("from_raw", bytes, shape.into(), dtype)
+        ok!(Array::from_bytes("from_raw", bytes, shape.into(), dtype))
     }
 
     /// An array of row-major elements given as bytes; they are copied.
@@ -151,7 +159,7 @@ impl Array {
         Ok(Array(NodeRef::new(shape, dtype, stream, site, state)))
     }
 
-    /// Sizes of the axes.
+    /// Sizes of the axes; `[0]` if the array was asked for something impossible (see [`check`](Array::check)).
     pub fn shape(&self) -> &[usize] {
         &self.0.shape
     }
@@ -161,7 +169,7 @@ impl Array {
         &self.0.shape
     }
 
-    /// Type of the elements.
+    /// Type of the elements; `float32` if the array was asked for something impossible.
     pub fn dtype(&self) -> Dtype {
         self.0.dtype
     }

@@ -1,4 +1,4 @@
-//! Operators on arrays and numbers. They panic where the named functions return an error, with the same message.
+//! Operators on arrays and numbers: the named functions, spelt shorter.
 //! Comparisons are named functions: `ops::less(&a, &b)`.
 
 use std::ops::{
@@ -10,16 +10,7 @@ use half::{bf16, f16};
 use num_complex::Complex32;
 
 use super::Array;
-use crate::error::Result;
 use crate::ops::{self, Operand};
-
-#[track_caller]
-fn or_panic(result: Result<Array>) -> Array {
-    match result {
-        Ok(array) => array,
-        Err(error) => panic!("{error}"),
-    }
-}
 
 macro_rules! operators {
     ($($op:ident $method:ident $assign:ident $assign_method:ident $function:ident;)*) => {
@@ -31,12 +22,9 @@ macro_rules! operators {
 
             impl<'b, B: Into<Operand<'b>>> $assign<B> for Array {
                 #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
-                ///
-                /// # Panics
-                /// Where the function returns an error.
                 #[track_caller]
                 fn $assign_method(&mut self, other: B) {
-                    *self = or_panic(ops::$function(&*self, other));
+                    *self = ops::$function(&*self, other);
                 }
             }
         )*
@@ -46,12 +34,9 @@ macro_rules! operators {
             type Output = Array;
 
             #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
-            ///
-            /// # Panics
-            /// Where the function returns an error.
             #[track_caller]
             fn $method(self, other: B) -> Array {
-                or_panic(ops::$function(self, other))
+                ops::$function(self, other)
             }
         }
     };
@@ -66,12 +51,9 @@ macro_rules! operators {
             type Output = Array;
 
             #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
-            ///
-            /// # Panics
-            /// Where the function returns an error.
             #[track_caller]
             fn $method(self, other: $right) -> Array {
-                or_panic(ops::$function(self, other))
+                ops::$function(self, other)
             }
         }
     };
@@ -96,13 +78,10 @@ macro_rules! unary_operators {
             type Output = Array;
 
             #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]
-            ///
-            /// # Panics
-            /// Where the function returns an error.
             #[track_caller]
             #[allow(clippy::needless_borrow, reason = "one body for values and references")]
             fn $method(self) -> Array {
-                or_panic(ops::$function(&self))
+                ops::$function(&self)
             }
         })*
     };

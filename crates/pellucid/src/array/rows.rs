@@ -2,8 +2,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Array, Shape};
-use crate::error::{Error, Result};
+use super::{Array, Shape, fail};
+use crate::error::Error;
 use crate::op::{Op, SliceSpec};
 
 /// The parts of an array along its first axis, as views; made by [`Array::rows`].
@@ -18,7 +18,7 @@ pub struct Rows {
 enum Source {
     Array(Array),
     /// Without a first axis there is nothing to iterate over: one array that says so.
-    Error(Array),
+    Failed(Array),
 }
 
 impl Array {
@@ -29,7 +29,7 @@ impl Array {
     /// use pellucid::Array;
     /// # fn main() -> pellucid::Result<()> {
     /// let a = Array::from([[1, 2], [3, 4]]);
-    /// for (i, row) in a.rows()?.enumerate() {
+    /// for (i, row) in a.rows().enumerate() {
     ///     assert_eq!(row.to_vec::<i32>()?, [[1, 2], [3, 4]][i]);
     /// }
     /// # Ok(())
@@ -37,27 +37,31 @@ impl Array {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] if the array has no axes.
-    pub fn rows(&self) -> Result<Rows> {
+    /// Of an array without axes there is one item, which fails with [`Error::Shape`]; of a failed array one that fails
+    /// as it did.
+    #[track_caller]
+    pub fn rows(&self) -> Rows {
+        if self.known_failure().is_some() {
+            return Rows { source: Source::Failed(self.clone()), next: 0, end: 1 };
+        }
         let Some(&end) = self.shape().first() else {
-            return Err(Error::shape(
-                "rows",
-                "an array without axes cannot be iterated over; read its element with item",
-            ));
+            let message = "an array without axes cannot be iterated over; read its element with item";
+            let failed = fail(Error::shape("rows", message));
+            return Rows { source: Source::Failed(failed), next: 0, end: 1 };
         };
-        Ok(Rows { source: Source::Array(self.clone()), next: 0, end })
+        Rows { source: Source::Array(self.clone()), next: 0, end }
     }
 
     /// Position `index` of the first axis, which must be there.
     #[track_caller]
-    fn row(&self, index: usize) -> Result<Array> {
+    fn row(&self, index: usize) -> Array {
         let mut spec = SliceSpec {
             start: SmallVec::from_elem(0, self.ndim()),
             size: self.shape().iter().copied().collect(),
             step: SmallVec::from_elem(1, self.ndim()),
         };
         (spec.start[0], spec.size[0]) = (index, 1);
-        let part = Array::from_op(Op::Slice(Box::new(spec)), smallvec![self.clone()])?;
+        let part = Array::from_op(Op::Slice(Box::new(spec)), smallvec![self.clone()]);
         Array::from_op(Op::Reshape { shape: Shape::from(&self.shape()[1..]) }, smallvec![part])
     }
 }
@@ -66,10 +70,8 @@ impl Rows {
     #[track_caller]
     fn get(&self, index: usize) -> Array {
         match &self.source {
-            Source::Array(array) => array.row(index).unwrap_or_else(|error| {
-                Array::failed(error, Shape::from(&array.shape()[1..]), array.dtype())
-            }),
-            Source::Error(array) => array.clone(),
+            Source::Array(array) => array.row(index),
+            Source::Failed(array) => array.clone(),
         }
     }
 }
@@ -108,13 +110,10 @@ impl IntoIterator for &Array {
     type Item = Array;
     type IntoIter = Rows;
 
-    /// [`Array::rows`]. An array without axes gives one item that carries the error.
+    /// [`Array::rows`].
     #[track_caller]
     fn into_iter(self) -> Rows {
-        self.rows().unwrap_or_else(|error| {
-            let failed = Array::failed(error, Shape::default(), self.dtype());
-            Rows { source: Source::Error(failed), next: 0, end: 1 }
-        })
+        self.rows()
     }
 }
 
@@ -127,7 +126,7 @@ mod tests {
         let a = Array::from([[1, 2, 3], [4, 5, 6], [7, 8, 9]]);
         let rows: Vec<Vec<i32>> = (&a).into_iter().map(|r| r.to_vec().unwrap()).collect();
         assert_eq!(rows, [[1, 2, 3], [4, 5, 6], [7, 8, 9]]);
-        let mut rows = a.rows().unwrap();
+        let mut rows = a.rows();
         assert_eq!(rows.len(), 3);
         assert_eq!(rows.next_back().unwrap().to_vec::<i32>().unwrap(), [7, 8, 9]);
         assert_eq!(rows.len(), 2);
@@ -136,17 +135,18 @@ mod tests {
 
     #[test]
     fn elements_of_a_vector_have_no_axes() {
-        let items: Vec<f32> = Array::from([0.5f32, 1.5]).rows().unwrap().map(|x| x.item().unwrap()).collect();
+        let items: Vec<f32> = Array::from([0.5f32, 1.5]).rows().map(|x| x.item().unwrap()).collect();
         assert_eq!(items, [0.5, 1.5]);
     }
 
     #[test]
     fn arrays_without_rows_and_without_axes() {
-        assert_eq!(Array::from([[0u8; 3]; 0]).rows().unwrap().count(), 0);
+        assert_eq!(Array::from([[0u8; 3]; 0]).rows().count(), 0);
         let a = Array::from(1.0f32);
-        assert!(matches!(a.rows(), Err(Error::Shape { .. })));
         let items: Vec<Array> = a.into_iter().collect();
         assert_eq!(items.len(), 1);
-        assert!(matches!(items[0].item::<f32>(), Err(Error::Shape { .. })));
+        assert!(matches!(items[0].item::<f32>().unwrap_err().root(), Error::Shape { .. }));
+        let failed: Array = fail(Error::argument("test", "no luck"));
+        assert_eq!(failed.rows().map(|row| row.check().is_err()).collect::<Vec<_>>(), [true]);
     }
 }

@@ -39,8 +39,8 @@ impl Shape {
     ///
     /// ```
     /// use pellucid::{Dtype, Shape, ops};
-    /// assert!(ops::zeros([1; Shape::MAX_AXES], Dtype::Float32).is_ok());
-    /// assert!(ops::zeros([1; Shape::MAX_AXES + 1], Dtype::Float32).is_err());
+    /// assert!(ops::zeros([1; Shape::MAX_AXES], Dtype::Float32).check().is_ok());
+    /// assert!(ops::zeros([1; Shape::MAX_AXES + 1], Dtype::Float32).check().is_err());
     /// ```
     pub const MAX_AXES: usize = 64;
 
@@ -208,9 +208,9 @@ impl FromIterator<usize> for Shape {
 /// use pellucid::{Array, Axes, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([[1.0f32, 2.0], [3.0, 4.0]]);
-/// assert_eq!(ops::sum(&a, Axes::All, false)?.item::<f32>()?, 10.0);
-/// assert_eq!(ops::sum(&a, -1, false)?.to_vec::<f32>()?, [3.0, 7.0]);
-/// assert_eq!(ops::sum(&a, [0, 1], true)?.shape(), &[1, 1]);
+/// assert_eq!(ops::sum(&a, Axes::All, false).item::<f32>()?, 10.0);
+/// assert_eq!(ops::sum(&a, -1, false).to_vec::<f32>()?, [3.0, 7.0]);
+/// assert_eq!(ops::sum(&a, [0, 1], true).shape(), &[1, 1]);
 /// # Ok(())
 /// # }
 /// ```

@@ -17,7 +17,7 @@ use crate::stream::{Stream, default_stream, streams, synchronize};
 /// let executor = GraphExecutor::new(Device::cpu())?;
 /// for _ in 0..3 {
 ///     let session = executor.begin()?;
-///     ops::exp(&Array::from([1.0f32]))?.eval()?;
+///     ops::exp(&Array::from([1.0f32])).eval()?;
 ///     session.finish()?;
 /// }
 /// # Ok(())

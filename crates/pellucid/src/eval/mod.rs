@@ -11,6 +11,7 @@ mod run;
 mod run_gpu;
 mod schedule;
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use smallvec::SmallVec;
@@ -20,7 +21,7 @@ pub use dot::export_to_dot;
 pub use fuse::{fusion, set_fusion};
 pub(crate) use schedule::Drive;
 
-use crate::array::{Array, State};
+use crate::array::{Array, State, fail};
 use crate::capture;
 use crate::error::{Error, Result};
 use crate::observe::{WaitEvent, observed_now, observer};
@@ -53,8 +54,8 @@ impl<T: AsArray> AsArray for &T {
 /// ```
 /// use pellucid::{Array, eval, ops};
 /// # fn main() -> pellucid::Result<()> {
-/// let a = ops::add(&Array::from([1, 2]), 1)?;
-/// let b = ops::multiply(&a, &a)?;
+/// let a = ops::add(&Array::from([1, 2]), 1);
+/// let b = ops::multiply(&a, &a);
 /// eval(&[&a, &b])?;
 /// assert!(a.is_available() && b.is_available());
 /// # Ok(())
@@ -84,7 +85,10 @@ pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
         state.settle();
         match &*state {
             State::Ready(_) => {}
-            State::Failed(failure) => return Err(failure.tell()),
+            State::Failed(failure) => {
+                array.0.failed.store(true, Ordering::Relaxed);
+                return Err(failure.tell());
+            }
             other => {
                 return Err(Error::internal("eval", format!("{array:?} is {other:?} after its evaluation")));
             }
@@ -128,17 +132,17 @@ fn tell_host_wait(stream: Stream, started: Instant) {
 /// Makes each of `inputs` ready only when all `dependencies` are, without using their elements.
 ///
 /// # Errors
-/// [`Error::Argument`] if there are no inputs.
+/// One array that fails with [`Error::Argument`] if there are no inputs.
 #[track_caller]
-pub fn depends(inputs: &[&Array], dependencies: &[&Array]) -> Result<Vec<Array>> {
+pub fn depends(inputs: &[&Array], dependencies: &[&Array]) -> Vec<Array> {
     if inputs.is_empty() {
-        return Err(Error::argument("depends", "needs at least one input"));
+        return fail(Error::argument("depends", "needs at least one input"));
     }
     let mut results = Vec::with_capacity(inputs.len());
     for &input in inputs {
         let arrays: crate::array::Inputs =
             std::iter::once(input).chain(dependencies.iter().copied()).cloned().collect();
-        results.push(Array::from_op(Op::Depends, arrays)?);
+        results.push(Array::from_op(Op::Depends, arrays));
     }
-    Ok(results)
+    results
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use parking_lot::RwLock;
 
 use super::HostCall;
-use crate::array::{Array, Dtype, Shape};
+use crate::array::{Array, Dtype, Shape, as_many, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::{CustomKernel, Op, Port};
 use crate::ops;
@@ -158,15 +158,16 @@ impl Kernel {
     /// one result for each output, with the shapes given.
     ///
     /// # Errors
-    /// As [`check`](Kernel::check), and for inputs or shapes that do not fit its declaration.
+    /// The arrays fail as [`check`](Kernel::check) does, and for inputs or shapes that do not fit its declaration.
     #[track_caller]
-    pub fn call(
-        &self,
-        inputs: &[&Array],
-        grid: [u32; 3],
-        shapes: &[impl Into<Shape> + Clone],
-    ) -> Result<Vec<Array>> {
-        self.check()?;
+    pub fn call(&self, inputs: &[&Array], grid: [u32; 3], shapes: &[impl Into<Shape> + Clone]) -> Vec<Array> {
+        as_many(self.made(inputs, grid, shapes), self.spec.outputs.len())
+    }
+
+    #[track_caller]
+    fn made(&self, inputs: &[&Array], grid: [u32; 3], shapes: &[impl Into<Shape> + Clone]) -> Vec<Array> {
+        ok!(inputs);
+        ok!(self.check());
         let (name, spec) = (&self.spec.name, &self.spec);
         if inputs.len() != spec.inputs.len() || shapes.len() != spec.outputs.len() {
             let message = format!(
@@ -176,22 +177,26 @@ impl Kernel {
                 inputs.len(),
                 shapes.len()
             );
-            return Err(Error::argument("kernel", message));
+            return fail(Error::argument("kernel", message));
         }
         let outputs =
             spec.outputs.iter().zip(shapes).map(|((port, _), shape)| (port.clone(), shape.clone().into()));
         let spec = CustomKernel { outputs: outputs.collect(), grid, ..spec.clone() };
-        let rows = inputs.iter().map(|a| ops::contiguous(a)).collect::<Result<Vec<_>>>()?;
-        let whole = Array::apply(Op::Custom(Arc::new(spec.clone())), &rows)?;
-        if spec.outputs.len() == 1 {
-            return Ok(vec![whole]);
+        let mut rows = Vec::with_capacity(inputs.len());
+        for a in inputs {
+            rows.push(ops::contiguous(a));
         }
-        let part = |((port, shape), (start, bytes)): (&(Port, Shape), (usize, usize))| {
+        let whole = Array::apply(Op::Custom(Arc::new(spec.clone())), &rows);
+        if spec.outputs.len() == 1 {
+            return vec![whole];
+        }
+        let mut parts = Vec::with_capacity(spec.outputs.len());
+        for ((port, shape), (start, bytes)) in spec.outputs.iter().zip(spec.places()) {
             let bytes = crate::op::SliceSpec::range(start, bytes);
-            let bytes = Array::apply(Op::Slice(Box::new(bytes)), std::slice::from_ref(&whole))?;
-            let flat = ops::view(&bytes, port.dtype)?;
-            Array::apply(Op::Reshape { shape: shape.clone() }, &[flat])
-        };
-        spec.outputs.iter().zip(spec.places()).map(part).collect()
+            let bytes = Array::apply(Op::Slice(Box::new(bytes)), std::slice::from_ref(&whole));
+            let flat = ops::view(&bytes, port.dtype);
+            parts.push(Array::apply(Op::Reshape { shape: shape.clone() }, &[flat]));
+        }
+        parts
     }
 }

@@ -41,7 +41,7 @@ pub fn validation_report() -> ValidationReport {
 /// use pellucid::{Array, Device, gpu, ops, with_device};
 /// # fn main() -> pellucid::Result<()> {
 /// if gpu::is_available() {
-///     with_device(Device::gpu(), || ops::sqrt(&Array::from([2.0f64]))?.eval())??;
+///     with_device(Device::gpu(), || ops::sqrt(&Array::from([2.0f64])).eval())??;
 ///     let fallback = &gpu::fallbacks()[0];
 ///     assert_eq!((fallback.op, fallback.reason), ("sqrt", gpu::FallbackReason::Float64));
 /// }

@@ -104,7 +104,7 @@ fn elements(source: Source, reader: &mut impl Read, header: Header) -> Result<Ar
     let array = source.read_elements(reader, reversed.clone(), dtype, foreign_order)?;
     let op = Op::Transpose { axes: (0..shape.len()).rev().collect() };
     let value = array.evaluated()?.view_as(&op, &reversed, dtype, &shape);
-    let Some(value) = value else { return Array::from_op(op, smallvec::smallvec![array]) };
+    let Some(value) = value else { return Ok(Array::from_op(op, smallvec::smallvec![array])) };
     let (stream, site) = (array.stream(), array.call_site());
     Ok(Array(NodeRef::new(shape, dtype, stream, site, State::Ready(value))))
 }

@@ -9,7 +9,7 @@
 //! use pellucid::{Array, memory};
 //! # fn main() -> pellucid::Result<()> {
 //! let before = memory::get_active_memory();
-//! let a = Array::from_slice(&[0.0f32; 1024], [1024])?;
+//! let a = Array::from_slice(&[0.0f32; 1024], [1024]);
 //! assert_eq!(memory::get_active_memory() - before, 4096);
 //! # drop(a);
 //! # Ok(())
@@ -79,7 +79,7 @@ pub fn get_active_memory() -> u64 {
 /// # fn main() -> pellucid::Result<()> {
 /// memory::reset_peak_memory();
 /// let before = memory::get_peak_memory();
-/// drop(Array::from_slice(&[0u8; 8192], [8192])?);
+/// drop(Array::from_slice(&[0u8; 8192], [8192]));
 /// assert_eq!(memory::get_peak_memory() - before, 8192);
 /// # Ok(())
 /// # }
@@ -115,7 +115,7 @@ pub(crate) fn restore_peaks(peaks: (u64, u64)) {
 /// ```standalone_crate
 /// use pellucid::{Array, memory};
 /// # fn main() -> pellucid::Result<()> {
-/// drop(Array::from_slice(&[0u8; 8192], [8192])?);
+/// drop(Array::from_slice(&[0u8; 8192], [8192]));
 /// assert!(memory::get_cache_memory() >= 8192);
 /// # Ok(())
 /// # }
@@ -143,7 +143,7 @@ pub fn get_memory_limit() -> u64 {
 /// use pellucid::{Array, Error, memory};
 /// let previous = memory::set_memory_limit(1 << 20, false);
 /// let refused = Array::from_slice(&[0u8; 2 << 20], [2 << 20]);
-/// assert!(matches!(refused, Err(Error::Memory { requested: 2_097_152, .. })));
+/// assert!(matches!(refused.check().unwrap_err().root(), Error::Memory { requested: 2_097_152, .. }));
 /// assert_eq!(memory::set_memory_limit(previous, false), 1 << 20);
 /// ```
 pub fn set_memory_limit(limit: u64, relaxed: bool) -> u64 {

@@ -100,7 +100,7 @@ impl MemoryReport {
 /// ```standalone_crate
 /// use pellucid::{Array, Device, memory};
 /// # fn main() -> pellucid::Result<()> {
-/// let a = Array::from_slice(&[0u8; 100_000], [100_000])?;
+/// let a = Array::from_slice(&[0u8; 100_000], [100_000]);
 /// let report = memory::report();
 /// assert_eq!(report.largest[0].bytes, 102_400); // whole pages
 /// assert!(report.largest[0].site.file().ends_with(".rs"));

@@ -2,7 +2,7 @@
 
 use super::shape::{broadcast_to, expand_dims};
 use super::{cast, flat, shaped, slice_axis};
-use crate::array::{Array, Axes, Dtype, Inputs, Shape, check_axis_count, resolve_axis};
+use crate::array::{Array, Axes, Dtype, Inputs, Shape, as_many, check_axis_count, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::Op;
 
@@ -26,9 +26,9 @@ fn common_dtype(arrays: &[&Array]) -> Dtype {
 /// use pellucid::{Array, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let (a, b) = (Array::from([[1, 2]]), Array::from([[3, 4]]));
-/// assert_eq!(ops::concatenate(&[&a, &b], 0)?.shape(), &[2, 2]);
-/// assert_eq!(ops::stack(&[&a, &b], -1)?.shape(), &[1, 2, 2]);
-/// let halves = ops::split(&a, 2, 1)?;
+/// assert_eq!(ops::concatenate(&[&a, &b], 0).shape(), &[2, 2]);
+/// assert_eq!(ops::stack(&[&a, &b], -1).shape(), &[1, 2, 2]);
+/// let halves = ops::split(&a, 2, 1);
 /// assert_eq!(halves[1].to_vec::<i32>()?, [2]);
 /// # Ok(())
 /// # }
@@ -38,27 +38,28 @@ fn common_dtype(arrays: &[&Array]) -> Dtype {
 /// [`Error::Argument`] if there are no arrays, [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the
 /// shapes differ elsewhere.
 #[track_caller]
-pub fn concatenate(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Result<Array> {
+pub fn concatenate(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Array {
+    ok!(arrays);
     let Some(first) = arrays.first() else {
-        return Err(Error::argument("concatenate", "needs at least one array"));
+        return fail(Error::argument("concatenate", "needs at least one array"));
     };
     let axis = axis.into();
     let dtype = common_dtype(arrays);
     let at = match axis {
-        Some(axis) => resolve_axis("concatenate", axis, first.ndim())?,
+        Some(axis) => ok!(resolve_axis("concatenate", axis, first.ndim())),
         None => 0,
     };
     let mut inputs = Inputs::new();
     for a in arrays {
-        inputs.push(cast(&if axis.is_none() { flat(a)? } else { (*a).clone() }, dtype)?);
+        inputs.push(cast(&if axis.is_none() { flat(a) } else { (*a).clone() }, dtype));
     }
     match inputs.pop() {
-        Some(only) if inputs.is_empty() => Ok(only),
+        Some(only) if inputs.is_empty() => only,
         Some(last) => {
             inputs.push(last);
             Array::from_op(Op::Concatenate { axis: at }, inputs)
         }
-        None => Err(Error::argument("concatenate", "needs at least one array")),
+        None => fail(Error::argument("concatenate", "needs at least one array")),
     }
 }
 
@@ -67,7 +68,7 @@ pub fn concatenate(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Result<Ar
 /// # Errors
 /// As for [`concatenate`].
 #[track_caller]
-pub fn concat(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Result<Array> {
+pub fn concat(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Array {
     concatenate(arrays, axis)
 }
 
@@ -77,18 +78,19 @@ pub fn concat(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Result<Array> 
 /// [`Error::Argument`] if there are no arrays, [`Error::Axis`] if the place of the new axis is outside the result,
 /// [`Error::Shape`] if the shapes differ.
 #[track_caller]
-pub fn stack(arrays: &[&Array], axis: i64) -> Result<Array> {
+pub fn stack(arrays: &[&Array], axis: i64) -> Array {
+    ok!(arrays);
     let Some(first) = arrays.first() else {
-        return Err(Error::argument("stack", "needs at least one array"));
+        return fail(Error::argument("stack", "needs at least one array"));
     };
-    let axis = resolve_axis("stack", axis, first.ndim() + 1)? as i64;
+    let axis = ok!(resolve_axis("stack", axis, first.ndim() + 1)) as i64;
     if let Some(other) = arrays.iter().find(|a| a.shape() != first.shape()) {
         let message = format!("shapes {} and {} differ", first.shape_ref(), other.shape_ref());
-        return Err(Error::shape("stack", message));
+        return fail(Error::shape("stack", message));
     }
     let mut layers = Vec::with_capacity(arrays.len());
     for a in arrays {
-        layers.push(expand_dims(a, axis)?);
+        layers.push(expand_dims(a, axis));
     }
     concatenate(&layers.iter().collect::<Vec<_>>(), axis)
 }
@@ -98,16 +100,17 @@ pub fn stack(arrays: &[&Array], axis: i64) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
 #[track_caller]
-pub fn unstack(a: &Array, axis: i64) -> Result<Vec<Array>> {
-    let axis = resolve_axis("unstack", axis, a.ndim())?;
+pub fn unstack(a: &Array, axis: i64) -> Vec<Array> {
+    ok!(a);
+    let axis = ok!(resolve_axis("unstack", axis, a.ndim()));
     let mut shape = a.shape_ref().clone();
     let size = shape.remove(axis);
-    check_parts("unstack", size)?;
+    ok!(check_parts("unstack", size));
     let mut layers = Vec::new();
     for i in 0..size {
-        layers.push(shaped(&slice_axis(a, axis, i, 1, 1)?, shape.clone())?);
+        layers.push(shaped(&slice_axis(a, axis, i, 1, 1), shape.clone()));
     }
-    Ok(layers)
+    layers
 }
 
 /// Where [`split`] cuts: into a number of equal parts, or at positions.
@@ -148,24 +151,36 @@ impl From<Vec<i64>> for Cuts {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if it cannot be divided into that many parts.
 #[track_caller]
-pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: i64) -> Result<Vec<Array>> {
-    let axis = resolve_axis("split", axis, a.ndim())?;
+pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: i64) -> Vec<Array> {
+    let cuts = cuts.into();
+    let count = match &cuts {
+        Cuts::Sections(n) => *n,
+        Cuts::At(positions) => positions.len().saturating_add(1),
+    };
+    let count = if check_parts("split", count).is_ok() { count } else { 1 };
+    as_many(parts(a, cuts, axis), count)
+}
+
+#[track_caller]
+fn parts(a: &Array, cuts: Cuts, axis: i64) -> Vec<Array> {
+    ok!(a);
+    let axis = ok!(resolve_axis("split", axis, a.ndim()));
     let size = a.shape()[axis];
     let mut parts = Vec::new();
-    match cuts.into() {
+    match cuts {
         Cuts::Sections(n) => {
             if n == 0 || !size.is_multiple_of(n) {
                 let message = format!("axis {axis} of size {size} cannot be divided into {n} equal parts");
-                return Err(Error::argument("split", message));
+                return fail(Error::argument("split", message));
             }
-            check_parts("split", n)?;
+            ok!(check_parts("split", n));
             for i in 0..n {
                 let start = if size == 0 { 0 } else { i * (size / n) };
-                parts.push(slice_axis(a, axis, start, size / n, 1)?);
+                parts.push(slice_axis(a, axis, start, size / n, 1));
             }
         }
         Cuts::At(positions) => {
-            check_parts("split", positions.len().saturating_add(1))?;
+            ok!(check_parts("split", positions.len().saturating_add(1)));
             let place = |p: i64| match usize::try_from(p) {
                 Ok(p) => p.min(size),
                 Err(_) => size.saturating_sub(usize::try_from(p.unsigned_abs()).unwrap_or(usize::MAX)),
@@ -173,12 +188,12 @@ pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: i64) -> Result<Vec<Array>> 
             let mut start = 0;
             for end in positions.iter().map(|&p| place(p)).chain([size]) {
                 let len = end.saturating_sub(start);
-                parts.push(slice_axis(a, axis, if len == 0 { 0 } else { start }, len, 1)?);
+                parts.push(slice_axis(a, axis, if len == 0 { 0 } else { start }, len, 1));
                 start = end;
             }
         }
     }
-    Ok(parts)
+    parts
 }
 
 /// The array repeated as a whole, this many times along each of the last axes; new axes come first.
@@ -186,20 +201,21 @@ pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: i64) -> Result<Vec<Array>> 
 /// # Errors
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
-pub fn tile(a: &Array, reps: impl AsRef<[usize]>) -> Result<Array> {
+pub fn tile(a: &Array, reps: impl AsRef<[usize]>) -> Array {
+    ok!(a);
     let reps = reps.as_ref();
-    check_axis_count("tile", reps.len())?;
+    ok!(check_axis_count("tile", reps.len()));
     let ndim = reps.len().max(a.ndim());
     let rep = |axis: usize| (axis + reps.len()).checked_sub(ndim).map_or(1, |i| reps[i]);
     let size = |axis: usize| (axis + a.ndim()).checked_sub(ndim).map_or(1, |i| a.shape()[i]);
     let result: Shape = (0..ndim).map(|axis| rep(axis).saturating_mul(size(axis))).collect();
-    result.check("tile", a.itemsize())?;
+    ok!(result.check("tile", a.itemsize()));
     // Each axis becomes (repetitions, size), the first of which is broadcast. What is one of both is left out, so that
     // the axes stay few.
     let pairs = || (0..ndim).flat_map(|axis| [(rep(axis), 1), (size(axis), size(axis))]);
-    let ones = shaped(a, pairs().filter(|&(wide, _)| wide != 1).map(|(_, size)| size).collect())?;
+    let ones = shaped(a, pairs().filter(|&(wide, _)| wide != 1).map(|(_, size)| size).collect());
     let wide: Shape = pairs().map(|(wide, _)| wide).filter(|&wide| wide != 1).collect();
-    shaped(&broadcast_to(&ones, wide)?, result)
+    shaped(&broadcast_to(&ones, wide), result)
 }
 
 /// Each element repeated, along an axis or in the flat array.
@@ -207,17 +223,18 @@ pub fn tile(a: &Array, reps: impl AsRef<[usize]>) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
-pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, axis) = super::along("repeat", a, axis.into())?;
+pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Option<i64>>) -> Array {
+    ok!(a);
+    let (a, axis) = ok!(super::along("repeat", a, axis.into()));
     let mut result = a.shape_ref().clone();
     result.as_mut_slice()[axis] = a.shape()[axis].saturating_mul(repeats);
-    result.check("repeat", a.itemsize())?;
+    ok!(result.check("repeat", a.itemsize()));
     // The axis becomes (size, repetitions). Others of size one are left out, so that the axes stay few.
     let wide = |repeats: usize| -> Shape {
         let sizes = a.shape().iter().enumerate().filter(|&(i, &size)| i == axis || size != 1);
         sizes.flat_map(|(i, &size)| [Some(size), (i == axis).then_some(repeats)]).flatten().collect()
     };
-    shaped(&broadcast_to(&shaped(&a, wide(1))?, wide(repeats))?, result)
+    shaped(&broadcast_to(&shaped(&a, wide(1)), wide(repeats)), result)
 }
 
 /// Elements moved along axes by `shift` places; what leaves at one end comes in at the other. For `Axes::All`, through
@@ -226,7 +243,7 @@ pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Option<i64>>) -> Result
 /// ```
 /// use pellucid::{Array, Axes, ops};
 /// # fn main() -> pellucid::Result<()> {
-/// assert_eq!(ops::roll(&Array::from([1, 2, 3]), &[1], Axes::All)?.to_vec::<i32>()?, [3, 1, 2]);
+/// assert_eq!(ops::roll(&Array::from([1, 2, 3]), &[1], Axes::All).to_vec::<i32>()?, [3, 1, 2]);
 /// # Ok(())
 /// # }
 /// ```
@@ -234,10 +251,11 @@ pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Option<i64>>) -> Result
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if the numbers of shifts and axes do not fit.
 #[track_caller]
-pub fn roll(a: &Array, shift: &[i64], axes: impl Into<Axes>) -> Result<Array> {
+pub fn roll(a: &Array, shift: &[i64], axes: impl Into<Axes>) -> Array {
+    ok!(a);
     let Axes::List(axes) = axes.into() else {
         let total = shift.iter().fold(0i64, |sum, &s| sum.wrapping_add(s));
-        return shaped(&roll_axis(&flat(a)?, total, 0)?, a.shape_ref().clone());
+        return shaped(&roll_axis(&flat(a), total, 0), a.shape_ref().clone());
     };
     let mut result = a.clone();
     let pairs = match (shift, &*axes) {
@@ -246,25 +264,26 @@ pub fn roll(a: &Array, shift: &[i64], axes: impl Into<Axes>) -> Result<Array> {
         (shift, [_]) => shift.len(),
         _ => {
             let message = format!("{} shifts cannot serve {} axes", shift.len(), axes.len());
-            return Err(Error::argument("roll", message));
+            return fail(Error::argument("roll", message));
         }
     };
-    check_axis_count("roll", pairs)?;
+    ok!(check_axis_count("roll", pairs));
     for i in 0..pairs {
         let (by, axis) = (shift[i.min(shift.len() - 1)], axes[i.min(axes.len() - 1)]);
-        result = roll_axis(&result, by, resolve_axis("roll", axis, a.ndim())?)?;
+        result = roll_axis(&result, by, ok!(resolve_axis("roll", axis, a.ndim())));
     }
-    Ok(result)
+    result
 }
 
 #[track_caller]
-fn roll_axis(a: &Array, shift: i64, axis: usize) -> Result<Array> {
+fn roll_axis(a: &Array, shift: i64, axis: usize) -> Array {
+    ok!(a);
     let size = a.shape()[axis];
     let by = if size == 0 { 0 } else { i128::from(shift).rem_euclid(size as i128) as usize };
     if by == 0 {
-        return Ok(a.clone());
+        return a.clone();
     }
-    let head = slice_axis(a, axis, 0, size - by, 1)?;
-    let tail = slice_axis(a, axis, size - by, by, 1)?;
+    let head = slice_axis(a, axis, 0, size - by, 1);
+    let tail = slice_axis(a, axis, size - by, by, 1);
     concatenate(&[&tail, &head], axis as i64)
 }

@@ -3,7 +3,7 @@
 use super::elementwise::{add, divide, equal, multiply, subtract};
 use super::shape::broadcast_to;
 use super::{cast, constant, counting, filled, operand::Operand, shaped, signed};
-use crate::array::{Array, Dtype, Inputs, Shape};
+use crate::array::{Array, Dtype, Inputs, Shape, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::{Op, Scalar};
 
@@ -12,9 +12,9 @@ use crate::op::{Op, Scalar};
 /// ```
 /// use pellucid::{Dtype, ops};
 /// # fn main() -> pellucid::Result<()> {
-/// let a = ops::zeros([2, 3], Dtype::Float32)?;
+/// let a = ops::zeros([2, 3], Dtype::Float32);
 /// assert_eq!(a.shape(), &[2, 3]);
-/// assert_eq!(ops::full(2, 7, None)?.to_vec::<i32>()?, [7, 7]);
+/// assert_eq!(ops::full(2, 7, None).to_vec::<i32>()?, [7, 7]);
 /// # Ok(())
 /// # }
 /// ```
@@ -22,7 +22,7 @@ use crate::op::{Op, Scalar};
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
-pub fn zeros(shape: impl Into<Shape>, dtype: Dtype) -> Result<Array> {
+pub fn zeros(shape: impl Into<Shape>, dtype: Dtype) -> Array {
     filled("zeros", shape.into(), Scalar::Int(0), dtype)
 }
 
@@ -31,7 +31,7 @@ pub fn zeros(shape: impl Into<Shape>, dtype: Dtype) -> Result<Array> {
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
-pub fn ones(shape: impl Into<Shape>, dtype: Dtype) -> Result<Array> {
+pub fn ones(shape: impl Into<Shape>, dtype: Dtype) -> Array {
     filled("ones", shape.into(), Scalar::Int(1), dtype)
 }
 
@@ -45,12 +45,12 @@ pub fn full<'a>(
     shape: impl Into<Shape>,
     value: impl Into<Operand<'a>>,
     dtype: impl Into<Option<Dtype>>,
-) -> Result<Array> {
+) -> Array {
     let value = value.into();
     let dtype = dtype.into().unwrap_or(value.dtype());
     match value.number() {
         Some(number) => filled("full", shape.into(), truncated(number, dtype), dtype),
-        None => broadcast_to(&value.to_array("full", dtype)?, shape),
+        None => broadcast_to(&value.to_array("full", dtype), shape),
     }
 }
 
@@ -69,7 +69,8 @@ fn truncated(value: Scalar, dtype: Dtype) -> Scalar {
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
-pub fn zeros_like(a: &Array) -> Result<Array> {
+pub fn zeros_like(a: &Array) -> Array {
+    ok!(a);
     zeros(a.shape_ref(), a.dtype())
 }
 
@@ -78,7 +79,8 @@ pub fn zeros_like(a: &Array) -> Result<Array> {
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
-pub fn ones_like(a: &Array) -> Result<Array> {
+pub fn ones_like(a: &Array) -> Array {
+    ok!(a);
     ones(a.shape_ref(), a.dtype())
 }
 
@@ -87,11 +89,8 @@ pub fn ones_like(a: &Array) -> Result<Array> {
 /// # Errors
 /// As for [`full`].
 #[track_caller]
-pub fn full_like<'a>(
-    a: &Array,
-    value: impl Into<Operand<'a>>,
-    dtype: impl Into<Option<Dtype>>,
-) -> Result<Array> {
+pub fn full_like<'a>(a: &Array, value: impl Into<Operand<'a>>, dtype: impl Into<Option<Dtype>>) -> Array {
+    ok!(a);
     full(a.shape_ref(), value, dtype.into().unwrap_or(a.dtype()))
 }
 
@@ -100,7 +99,7 @@ pub fn full_like<'a>(
 /// # Errors
 /// As for [`zeros`].
 #[track_caller]
-pub fn empty(shape: impl Into<Shape>, dtype: Dtype) -> Result<Array> {
+pub fn empty(shape: impl Into<Shape>, dtype: Dtype) -> Array {
     zeros(shape, dtype)
 }
 
@@ -109,7 +108,7 @@ pub fn empty(shape: impl Into<Shape>, dtype: Dtype) -> Result<Array> {
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
-pub fn empty_like(a: &Array) -> Result<Array> {
+pub fn empty_like(a: &Array) -> Array {
     zeros_like(a)
 }
 
@@ -120,9 +119,9 @@ pub fn empty_like(a: &Array) -> Result<Array> {
 /// ```
 /// use pellucid::ops;
 /// # fn main() -> pellucid::Result<()> {
-/// assert_eq!(ops::arange(0, 10, 3, None)?.to_vec::<i32>()?, [0, 3, 6, 9]);
-/// assert_eq!(ops::arange(0.0, 1.0, 0.5, None)?.to_vec::<f32>()?, [0.0, 0.5]);
-/// assert!(ops::arange(0, 10, 0, None).is_err());
+/// assert_eq!(ops::arange(0, 10, 3, None).to_vec::<i32>()?, [0, 3, 6, 9]);
+/// assert_eq!(ops::arange(0.0, 1.0, 0.5, None).to_vec::<f32>()?, [0.0, 0.5]);
+/// assert!(ops::arange(0, 10, 0, None).check().is_err());
 /// # Ok(())
 /// # }
 /// ```
@@ -136,14 +135,14 @@ pub fn arange(
     stop: impl Into<Scalar>,
     step: impl Into<Scalar>,
     dtype: impl Into<Option<Dtype>>,
-) -> Result<Array> {
+) -> Array {
     let (start, stop, step) = (start.into(), stop.into(), step.into());
     let own = start.dtype().promote(stop.dtype()).promote(step.dtype());
     let dtype = dtype.into().unwrap_or(if own == Dtype::Bool { Dtype::Int32 } else { own });
     if dtype == Dtype::Bool {
-        return Err(Error::dtype("arange", "bool has no steps; use a number type"));
+        return fail(Error::dtype("arange", "bool has no steps; use a number type"));
     }
-    let len = arange_len(start, stop, step)?;
+    let len = ok!(arange_len(start, stop, step));
     let (start, mut step) = (truncated(start, dtype), truncated(step, dtype));
     if len <= 1 && !step.to_f64().is_finite() {
         step = Scalar::Int(0);
@@ -202,7 +201,7 @@ impl DivCeil for i128 {
 /// ```
 /// use pellucid::{Dtype, ops};
 /// # fn main() -> pellucid::Result<()> {
-/// assert_eq!(ops::linspace(0.0, 1.0, 5, true, Dtype::Float32)?.to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+/// assert_eq!(ops::linspace(0.0, 1.0, 5, true, Dtype::Float32).to_vec::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -210,15 +209,15 @@ impl DivCeil for i128 {
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
-pub fn linspace(start: f64, stop: f64, num: usize, endpoint: bool, dtype: Dtype) -> Result<Array> {
+pub fn linspace(start: f64, stop: f64, num: usize, endpoint: bool, dtype: Dtype) -> Array {
     if num <= 1 {
         return full(num, start, dtype);
     }
     let compute = if dtype == Dtype::Float64 { dtype } else { Dtype::Float32 };
-    let count = cast(&counting(num)?, compute)?;
-    let part = divide(&count, (num - usize::from(endpoint)) as f64)?;
-    let from_start = multiply(subtract(1.0, &part)?, start)?;
-    cast(&add(from_start, multiply(&part, stop)?)?, dtype)
+    let count = cast(&counting(num), compute);
+    let part = divide(&count, (num - usize::from(endpoint)) as f64);
+    let from_start = multiply(subtract(1.0, &part), start);
+    cast(&add(from_start, multiply(&part, stop)), dtype)
 }
 
 /// Ones on the diagonal `k`, zeros elsewhere; `n` rows and `m` columns (`n` if not given).
@@ -226,21 +225,21 @@ pub fn linspace(start: f64, stop: f64, num: usize, endpoint: bool, dtype: Dtype)
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
-pub fn eye(n: usize, m: impl Into<Option<usize>>, k: i64, dtype: Dtype) -> Result<Array> {
-    let (rows, columns) = grid("eye", n, m.into().unwrap_or(n), k)?;
-    cast(&equal(rows, columns)?, dtype)
+pub fn eye(n: usize, m: impl Into<Option<usize>>, k: i64, dtype: Dtype) -> Array {
+    let (rows, columns) = grid("eye", n, m.into().unwrap_or(n), k);
+    cast(&equal(rows, columns), dtype)
 }
 
 /// Row numbers moved by `k` as a column, and column numbers as a row.
 #[track_caller]
-pub(super) fn grid(function: &'static str, n: usize, m: usize, k: i64) -> Result<(Array, Array)> {
-    Shape::from([n, m]).check(function, 8)?;
+pub(super) fn grid(function: &'static str, n: usize, m: usize, k: i64) -> (Array, Array) {
+    ok!(Shape::from([n, m]).check(function, 8));
     // Diagonals further out are as empty as the first one outside.
-    let k = k.clamp(-signed(function, n)?, signed(function, m)?);
+    let k = k.clamp(-ok!(signed(function, n)), ok!(signed(function, m)));
     let wide = if i32::try_from(n.saturating_add(m)).is_ok() { Dtype::Int32 } else { Dtype::Int64 };
-    let rows = shaped(&cast(&counting(n)?, wide)?, Shape::from([n, 1]))?;
-    let rows = add(&rows, &constant(function, Scalar::Int(k), wide)?)?;
-    Ok((rows, cast(&counting(m)?, wide)?))
+    let rows = shaped(&cast(&counting(n), wide), Shape::from([n, 1]));
+    let rows = add(&rows, &constant(function, Scalar::Int(k), wide));
+    (rows, cast(&counting(m), wide))
 }
 
 /// The square array with ones on the diagonal.
@@ -248,6 +247,6 @@ pub(super) fn grid(function: &'static str, n: usize, m: usize, k: i64) -> Result
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
-pub fn identity(n: usize, dtype: Dtype) -> Result<Array> {
+pub fn identity(n: usize, dtype: Dtype) -> Array {
     eye(n, n, 0, dtype)
 }

@@ -6,22 +6,23 @@ use smallvec::smallvec;
 use super::operand::{Limit, Operand};
 use super::shape::view;
 use super::{all, apply, apply2, cast, constant};
-use crate::array::{Array, Axes, Dtype, Inputs};
-use crate::error::{Error, Result};
+use crate::array::{Array, Axes, Dtype, Inputs, fail, ok};
+use crate::error::Error;
 use crate::op::{BinaryOp, Op, Scalar, UnaryOp};
 
 /// A function of the table applied to one array.
 #[track_caller]
-pub(super) fn unary(op: UnaryOp, a: &Array) -> Result<Array> {
+pub(super) fn unary(op: UnaryOp, a: &Array) -> Array {
+    ok!(a);
     match op.compute_dtype(a.dtype()) {
-        Some(dtype) => apply(Op::Unary(op), &cast(a, dtype)?),
-        None => Err(Error::dtype(op.name(), format!("does not take {}{}", a.dtype(), advice(op.name())))),
+        Some(dtype) => apply(Op::Unary(op), &cast(a, dtype)),
+        None => fail(Error::dtype(op.name(), format!("does not take {}{}", a.dtype(), advice(op.name())))),
     }
 }
 
 /// A function of the table applied to two inputs.
 #[track_caller]
-pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Array> {
+pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Array {
     // Most operations meet arrays of the type they compute in.
     if let (Some(a), Some(b)) = (a.array(), b.array())
         && a.dtype() == b.dtype()
@@ -29,12 +30,13 @@ pub(super) fn binary(op: BinaryOp, a: &Operand, b: &Operand) -> Result<Array> {
     {
         return apply2(Op::Binary(op), a.clone(), b.clone());
     }
+    ok!(a, b);
     let name = op.name();
     let Some(dtype) = op.compute_dtype(a.promote(b)) else {
         let message = format!("does not take {} and {}{}", a.dtype(), b.dtype(), advice(name));
-        return Err(Error::dtype(name, message));
+        return fail(Error::dtype(name, message));
     };
-    apply2(Op::Binary(op), a.to_array(name, dtype)?, b.to_array(name, dtype)?)
+    apply2(Op::Binary(op), a.to_array(name, dtype), b.to_array(name, dtype))
 }
 
 fn advice(name: &str) -> &'static str {
@@ -54,7 +56,7 @@ macro_rules! unary_functions {
         /// # Errors
         /// [`Error::Dtype`] if the function is not defined for the element type.
         #[track_caller]
-        pub fn $name(a: &Array) -> Result<Array> {
+        pub fn $name(a: &Array) -> Array {
             unary(UnaryOp::$op, a)
         })*
     };
@@ -118,7 +120,7 @@ macro_rules! binary_functions {
         /// [`Error::Shape`] if the shapes do not broadcast, [`Error::Dtype`] if the function is not defined for the
         /// promoted element type, [`Error::Argument`] if a number does not fit it.
         #[track_caller]
-        pub fn $name<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> Result<Array> {
+        pub fn $name<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> Array {
             binary(BinaryOp::$op, &a.into(), &b.into())
         })*
     };
@@ -160,8 +162,8 @@ binary_functions! {
 ///
 /// # Errors
 /// None.
-pub fn positive(a: &Array) -> Result<Array> {
-    Ok(a.clone())
+pub fn positive(a: &Array) -> Array {
+    a.clone()
 }
 
 /// One divided by each element; integers give `float32`.
@@ -169,7 +171,7 @@ pub fn positive(a: &Array) -> Result<Array> {
 /// # Errors
 /// None that depends on the element type.
 #[track_caller]
-pub fn reciprocal(a: &Array) -> Result<Array> {
+pub fn reciprocal(a: &Array) -> Array {
     divide(1, a)
 }
 
@@ -178,8 +180,9 @@ pub fn reciprocal(a: &Array) -> Result<Array> {
 /// # Errors
 /// None that depends on the element type.
 #[track_caller]
-pub fn degrees(a: &Array) -> Result<Array> {
-    multiply(&cast(a, a.dtype().to_inexact())?, 180.0 / std::f64::consts::PI)
+pub fn degrees(a: &Array) -> Array {
+    ok!(a);
+    multiply(&cast(a, a.dtype().to_inexact()), 180.0 / std::f64::consts::PI)
 }
 
 /// Degrees to radians.
@@ -187,8 +190,9 @@ pub fn degrees(a: &Array) -> Result<Array> {
 /// # Errors
 /// None that depends on the element type.
 #[track_caller]
-pub fn radians(a: &Array) -> Result<Array> {
-    multiply(&cast(a, a.dtype().to_inexact())?, std::f64::consts::PI / 180.0)
+pub fn radians(a: &Array) -> Array {
+    ok!(a);
+    multiply(&cast(a, a.dtype().to_inexact()), std::f64::consts::PI / 180.0)
 }
 
 /// The nearest number with this many decimal places, ties to even, in the same element type. Negative numbers round
@@ -198,8 +202,8 @@ pub fn radians(a: &Array) -> Result<Array> {
 /// use pellucid::{Array, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([1.25f32, 2.5, 126.0]);
-/// assert_eq!(ops::round(&a, 0)?.to_vec::<f32>()?, [1.0, 2.0, 126.0]);
-/// assert_eq!(ops::round(&a, -1)?.to_vec::<f32>()?, [0.0, 0.0, 130.0]);
+/// assert_eq!(ops::round(&a, 0).to_vec::<f32>()?, [1.0, 2.0, 126.0]);
+/// assert_eq!(ops::round(&a, -1).to_vec::<f32>()?, [0.0, 0.0, 130.0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -207,17 +211,18 @@ pub fn radians(a: &Array) -> Result<Array> {
 /// # Errors
 /// [`Error::Argument`] if 10 to the power of `decimals` is not a `float32`.
 #[track_caller]
-pub fn round(a: &Array, decimals: i32) -> Result<Array> {
+pub fn round(a: &Array, decimals: i32) -> Array {
+    ok!(a);
     let whole = !a.dtype().is_inexact();
     if decimals == 0 || (whole && decimals > 0) {
-        return if whole { Ok(a.clone()) } else { unary(UnaryOp::Round, a) };
+        return if whole { a.clone() } else { unary(UnaryOp::Round, a) };
     }
     let scale = 10f32.powi(decimals);
     if scale == 0.0 || !scale.is_finite() {
-        return Err(Error::argument("round", format!("decimals must lie in -38 to 38, not {decimals}")));
+        return fail(Error::argument("round", format!("decimals must lie in -38 to 38, not {decimals}")));
     }
-    let scaled = multiply(&cast(a, a.dtype().to_inexact())?, scale)?;
-    cast(&multiply(unary(UnaryOp::Round, &scaled)?, 1.0 / scale)?, a.dtype())
+    let scaled = multiply(&cast(a, a.dtype().to_inexact()), scale);
+    cast(&multiply(unary(UnaryOp::Round, &scaled), 1.0 / scale), a.dtype())
 }
 
 /// Quotient rounded down, and the remainder with the sign of the divisor.
@@ -225,11 +230,12 @@ pub fn round(a: &Array, decimals: i32) -> Result<Array> {
 /// # Errors
 /// As for [`floor_divide`] and [`remainder`].
 #[track_caller]
-pub fn divmod<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> Result<(Array, Array)> {
+pub fn divmod<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> (Array, Array) {
     let (a, b) = (a.into(), b.into());
     // First, because it refuses more.
-    let rest = binary(BinaryOp::Remainder, &a, &b)?;
-    Ok((binary(BinaryOp::FloorDivide, &a, &b)?, rest))
+    let rest = binary(BinaryOp::Remainder, &a, &b);
+    ok!(&rest);
+    (binary(BinaryOp::FloorDivide, &a, &b), rest)
 }
 
 /// `x` where the condition holds, else `y`, with broadcasting. A condition that is not bool holds where it is not zero.
@@ -238,7 +244,7 @@ pub fn divmod<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> R
 /// use pellucid::{Array, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([-1.0f32, 2.0]);
-/// assert_eq!(ops::where_(&ops::less(&a, 0)?, 0, &a)?.to_vec::<f32>()?, [0.0, 2.0]);
+/// assert_eq!(ops::where_(&ops::less(&a, 0), 0, &a).to_vec::<f32>()?, [0.0, 2.0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -246,15 +252,13 @@ pub fn divmod<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> R
 /// # Errors
 /// [`Error::Shape`] if the shapes do not broadcast, [`Error::Argument`] if a number does not fit the type of the result.
 #[track_caller]
-pub fn where_<'a, 'b>(
-    condition: &Array,
-    x: impl Into<Operand<'a>>,
-    y: impl Into<Operand<'b>>,
-) -> Result<Array> {
+pub fn where_<'a, 'b>(condition: &Array, x: impl Into<Operand<'a>>, y: impl Into<Operand<'b>>) -> Array {
     let (x, y) = (x.into(), y.into());
+    ok!(condition);
+    ok!(&x, &y);
     let dtype = x.promote(&y);
-    let (x, y) = (x.to_array("where", dtype)?, y.to_array("where", dtype)?);
-    let inputs: Inputs = smallvec![cast(condition, Dtype::Bool)?, x, y];
+    let (x, y) = (x.to_array("where", dtype), y.to_array("where", dtype));
+    let inputs: Inputs = smallvec![cast(condition, Dtype::Bool), x, y];
     Array::from_op(Op::Select, inputs)
 }
 
@@ -264,8 +268,8 @@ pub fn where_<'a, 'b>(
 /// use pellucid::{Array, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([-1.0f32, 0.5, 2.0]);
-/// assert_eq!(ops::clip(&a, 0, 1)?.to_vec::<f32>()?, [0.0, 0.5, 1.0]);
-/// assert_eq!(ops::clip(&a, None, 1)?.to_vec::<f32>()?, [-1.0, 0.5, 1.0]);
+/// assert_eq!(ops::clip(&a, 0, 1).to_vec::<f32>()?, [0.0, 0.5, 1.0]);
+/// assert_eq!(ops::clip(&a, None, 1).to_vec::<f32>()?, [-1.0, 0.5, 1.0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -273,14 +277,16 @@ pub fn where_<'a, 'b>(
 /// # Errors
 /// [`Error::Argument`] if both limits are missing, [`Error::Shape`] if the shapes do not broadcast.
 #[track_caller]
-pub fn clip<'a, 'b>(a: &Array, low: impl Into<Limit<'a>>, high: impl Into<Limit<'b>>) -> Result<Array> {
+pub fn clip<'a, 'b>(a: &Array, low: impl Into<Limit<'a>>, high: impl Into<Limit<'b>>) -> Array {
+    ok!(a);
     let (low, high) = (low.into().0, high.into().0);
     match (&low, &high) {
-        (None, None) => Err(Error::argument("clip", "needs a lower or an upper limit")),
+        (None, None) => fail(Error::argument("clip", "needs a lower or an upper limit")),
         (Some(low), None) => binary(BinaryOp::Maximum, &a.into(), low),
         (None, Some(high)) => binary(BinaryOp::Minimum, &a.into(), high),
         (Some(low), Some(high)) => {
-            let raised = binary(BinaryOp::Maximum, &a.into(), low)?;
+            ok!(high);
+            let raised = binary(BinaryOp::Maximum, &a.into(), low);
             binary(BinaryOp::Minimum, &raised.into(), high)
         }
     }
@@ -292,7 +298,8 @@ pub fn clip<'a, 'b>(a: &Array, low: impl Into<Limit<'a>>, high: impl Into<Limit<
 /// # Errors
 /// [`Error::Dtype`] for complex numbers.
 #[track_caller]
-pub fn nan_to_num(a: &Array, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Result<Array> {
+pub fn nan_to_num(a: &Array, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> Array {
+    ok!(a);
     let dtype = a.dtype();
     let largest = match dtype {
         Dtype::Float16 => half::f16::MAX.to_f64(),
@@ -300,13 +307,13 @@ pub fn nan_to_num(a: &Array, nan: f64, posinf: Option<f64>, neginf: Option<f64>)
         Dtype::Float32 => f64::from(f32::MAX),
         Dtype::Float64 => f64::MAX,
         Dtype::Complex64 => {
-            return Err(Error::dtype("nan_to_num", "does not take complex64; use real and imag"));
+            return fail(Error::dtype("nan_to_num", "does not take complex64; use real and imag"));
         }
-        _ => return Ok(a.clone()),
+        _ => return a.clone(),
     };
-    let a = where_(&isnan(a)?, nan, a)?;
-    let a = where_(&isposinf(&a)?, posinf.unwrap_or(largest), &a)?;
-    where_(&isneginf(&a)?, neginf.unwrap_or(-largest), &a)
+    let a = where_(&isnan(a), nan, a);
+    let a = where_(&isposinf(&a), posinf.unwrap_or(largest), &a);
+    where_(&isneginf(&a), neginf.unwrap_or(-largest), &a)
 }
 
 /// True where |a − b| ≤ atol + rtol · |b|; infinities must be equal, NaN is equal to NaN only if `equal_nan`.
@@ -320,27 +327,28 @@ pub fn isclose<'a, 'b>(
     rtol: f64,
     atol: f64,
     equal_nan: bool,
-) -> Result<Array> {
+) -> Array {
     let (a, b) = (a.into(), b.into());
+    ok!(&a, &b);
     let dtype = match a.promote(&b) {
         Dtype::Bool => Dtype::Int32,
         other => other,
     };
-    let (a, b) = (a.to_array("isclose", dtype)?, b.to_array("isclose", dtype)?);
+    let (a, b) = (a.to_array("isclose", dtype), b.to_array("isclose", dtype));
     // The distance of two integers always fits the unsigned type of their size; the size of the lowest one of a
     // signed type does not fit that, so it is taken of the product.
     let distance = if dtype.is_integer() {
-        view(&subtract(maximum(&a, &b)?, minimum(&a, &b)?)?, unsigned(dtype))?
+        view(&subtract(maximum(&a, &b), minimum(&a, &b)), unsigned(dtype))
     } else {
-        abs(&subtract(&a, &b)?)?
+        abs(&subtract(&a, &b))
     };
-    let close = less_equal(distance, add(abs(&multiply(&b, rtol)?)?, atol)?)?;
+    let close = less_equal(distance, add(abs(&multiply(&b, rtol)), atol));
     if dtype.is_integer() {
-        return Ok(close);
+        return close;
     }
-    let finite = logical_and(isfinite(&a)?, isfinite(&b)?)?;
-    let close = logical_or(logical_and(close, finite)?, equal(&a, &b)?)?;
-    if equal_nan { logical_or(close, logical_and(isnan(&a)?, isnan(&b)?)?) } else { Ok(close) }
+    let finite = logical_and(isfinite(&a), isfinite(&b));
+    let close = logical_or(logical_and(close, finite), equal(&a, &b));
+    if equal_nan { logical_or(close, logical_and(isnan(&a), isnan(&b))) } else { close }
 }
 
 fn unsigned(dtype: Dtype) -> Dtype {
@@ -364,8 +372,8 @@ pub fn allclose<'a, 'b>(
     rtol: f64,
     atol: f64,
     equal_nan: bool,
-) -> Result<Array> {
-    all(&isclose(a, b, rtol, atol, equal_nan)?, Axes::All, false)
+) -> Array {
+    all(&isclose(a, b, rtol, atol, equal_nan), Axes::All, false)
 }
 
 /// True if shapes and all elements are equal; NaN is equal to NaN only if `equal_nan`.
@@ -373,20 +381,17 @@ pub fn allclose<'a, 'b>(
 /// # Errors
 /// [`Error::Argument`] if a number does not fit the type it meets.
 #[track_caller]
-pub fn array_equal<'a, 'b>(
-    a: impl Into<Operand<'a>>,
-    b: impl Into<Operand<'b>>,
-    equal_nan: bool,
-) -> Result<Array> {
+pub fn array_equal<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>, equal_nan: bool) -> Array {
     let (a, b) = (a.into(), b.into());
+    ok!(&a, &b);
     if a.shape() != b.shape() {
         return constant("array_equal", Scalar::Bool(false), Dtype::Bool);
     }
     let dtype = a.promote(&b);
-    let (a, b) = (a.to_array("array_equal", dtype)?, b.to_array("array_equal", dtype)?);
-    let mut same = equal(&a, &b)?;
+    let (a, b) = (a.to_array("array_equal", dtype), b.to_array("array_equal", dtype));
+    let mut same = equal(&a, &b);
     if equal_nan && dtype.is_inexact() {
-        same = logical_or(same, logical_and(isnan(&a)?, isnan(&b)?)?)?;
+        same = logical_or(same, logical_and(isnan(&a), isnan(&b)));
     }
     all(&same, Axes::All, false)
 }

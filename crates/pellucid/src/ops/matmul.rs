@@ -6,7 +6,7 @@ use super::elementwise::{conj, multiply};
 use super::reduce::sum;
 use super::shape::{broadcast_to, permuted, swapaxes};
 use super::{apply2, cast, flat, shaped};
-use crate::array::{Array, Dtype, Inputs, Shape, check_axis_count, resolve_axis};
+use crate::array::{Array, Dtype, Inputs, Shape, check_axis_count, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Float, Op};
 
@@ -48,9 +48,9 @@ impl Factors {
             return Err(Error::shape(function, message));
         }
         let (row, column) = (a.ndim() == 1, b.ndim() == 1);
-        let a = if row { shaped(a, Shape::from([1, k]))? } else { a.clone() };
-        let b = if column { shaped(b, Shape::from([k, 1]))? } else { b.clone() };
-        Ok(Factors { a: cast(&a, dtype)?, b: cast(&b, dtype)?, row, column })
+        let a = if row { shaped(a, Shape::from([1, k])) } else { a.clone() };
+        let b = if column { shaped(b, Shape::from([k, 1])) } else { b.clone() };
+        Ok(Factors { a: cast(&a, dtype), b: cast(&b, dtype), row, column })
     }
 
     /// The product's shape without the axes that vectors had added.
@@ -73,7 +73,7 @@ impl Factors {
 /// use pellucid::{Array, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([[1.0f32, 2.0], [3.0, 4.0]]);
-/// assert_eq!(ops::matmul(&a, &Array::from([1.0f32, 1.0]))?.to_vec::<f32>()?, [3.0, 7.0]);
+/// assert_eq!(ops::matmul(&a, &Array::from([1.0f32, 1.0])).to_vec::<f32>()?, [3.0, 7.0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -81,9 +81,10 @@ impl Factors {
 /// # Errors
 /// [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if both are integers.
 #[track_caller]
-pub fn matmul(a: &Array, b: &Array) -> Result<Array> {
-    let factors = Factors::new("matmul", a, b, a.dtype().promote(b.dtype()))?;
-    let product = apply2(Op::Matmul, factors.a.clone(), factors.b.clone())?;
+pub fn matmul(a: &Array, b: &Array) -> Array {
+    ok!(a, b);
+    let factors = ok!(Factors::new("matmul", a, b, a.dtype().promote(b.dtype())));
+    let product = apply2(Op::Matmul, factors.a.clone(), factors.b.clone());
     shaped(&product, factors.shape(product.shape_ref()))
 }
 
@@ -92,22 +93,23 @@ pub fn matmul(a: &Array, b: &Array) -> Result<Array> {
 /// # Errors
 /// [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if all are integers.
 #[track_caller]
-pub fn addmm(c: &Array, a: &Array, b: &Array, alpha: f64, beta: f64) -> Result<Array> {
+pub fn addmm(c: &Array, a: &Array, b: &Array, alpha: f64, beta: f64) -> Array {
+    ok!(c, a, b);
     let dtype = a.dtype().promote(b.dtype()).promote(c.dtype());
-    let factors = Factors::new("addmm", a, b, dtype)?;
-    let full = Op::Matmul.infer(&[(factors.a.shape_ref(), dtype), (factors.b.shape_ref(), dtype)])?.shape;
+    let factors = ok!(Factors::new("addmm", a, b, dtype));
+    let full = ok!(Op::Matmul.infer(&[(factors.a.shape_ref(), dtype), (factors.b.shape_ref(), dtype)])).shape;
     let shape = factors.shape(&full);
-    let mut c = cast(c, dtype)?;
+    let mut c = cast(c, dtype);
     if factors.row || factors.column {
-        let fits = c.shape_ref().broadcast_for("addmm", &shape)? == shape;
+        let fits = ok!(c.shape_ref().broadcast_for("addmm", &shape)) == shape;
         if !fits {
             let message = format!("c of shape {} cannot be broadcast to {shape}", c.shape_ref());
-            return Err(Error::shape("addmm", message));
+            return fail(Error::shape("addmm", message));
         }
-        c = shaped(&broadcast_to(&c, &shape)?, full)?;
+        c = shaped(&broadcast_to(&c, &shape), full);
     }
     let inputs: Inputs = smallvec![c, factors.a, factors.b];
-    shaped(&Array::from_op(Op::Addmm { alpha: Float(alpha), beta: Float(beta) }, inputs)?, shape)
+    shaped(&Array::from_op(Op::Addmm { alpha: Float(alpha), beta: Float(beta) }, inputs), shape)
 }
 
 /// Products summed over the last axis of both; with a single element, its multiple.
@@ -115,7 +117,8 @@ pub fn addmm(c: &Array, a: &Array, b: &Array, alpha: f64, beta: f64) -> Result<A
 /// # Errors
 /// [`Error::Shape`] if the last axes differ, [`Error::Dtype`] if both are integers.
 #[track_caller]
-pub fn inner(a: &Array, b: &Array) -> Result<Array> {
+pub fn inner(a: &Array, b: &Array) -> Array {
+    ok!(a, b);
     if a.ndim() == 0 || b.ndim() == 0 {
         return multiply(a, b);
     }
@@ -127,8 +130,9 @@ pub fn inner(a: &Array, b: &Array) -> Result<Array> {
 /// # Errors
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
-pub fn outer(a: &Array, b: &Array) -> Result<Array> {
-    multiply(&shaped(a, Shape::from([a.size(), 1]))?, &flat(b)?)
+pub fn outer(a: &Array, b: &Array) -> Array {
+    ok!(a, b);
+    multiply(&shaped(a, Shape::from([a.size(), 1])), &flat(b))
 }
 
 /// The axes over which [`tensordot`] sums.
@@ -164,7 +168,8 @@ impl From<(&[i64], &[i64])> for Contraction {
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice or their numbers differ,
 /// [`Error::Shape`] if sizes differ, [`Error::Dtype`] if both are integers.
 #[track_caller]
-pub fn tensordot(a: &Array, b: &Array, axes: impl Into<Contraction>) -> Result<Array> {
+pub fn tensordot(a: &Array, b: &Array, axes: impl Into<Contraction>) -> Array {
+    ok!(a, b);
     let name = "tensordot";
     let (left, right): (SmallVec<[usize; 4]>, SmallVec<[usize; 4]>) = match axes.into() {
         Contraction::Count(n) if n <= a.ndim() && n <= b.ndim() => {
@@ -173,13 +178,13 @@ pub fn tensordot(a: &Array, b: &Array, axes: impl Into<Contraction>) -> Result<A
         Contraction::Count(n) => {
             let message =
                 format!("{n} axes are more than shapes {} and {} have", a.shape_ref(), b.shape_ref());
-            return Err(Error::argument(name, message));
+            return fail(Error::argument(name, message));
         }
         Contraction::Axes(left, right) => {
-            check_axis_count(name, left.len().max(right.len()))?;
+            ok!(check_axis_count(name, left.len().max(right.len())));
             let resolve =
                 |axes: &[i64], ndim| axes.iter().map(|&x| resolve_axis(name, x, ndim)).collect::<Result<_>>();
-            (resolve(&left, a.ndim())?, resolve(&right, b.ndim())?)
+            (ok!(resolve(&left, a.ndim())), ok!(resolve(&right, b.ndim())))
         }
     };
     contract(name, a, b, &left, &right)
@@ -187,11 +192,12 @@ pub fn tensordot(a: &Array, b: &Array, axes: impl Into<Contraction>) -> Result<A
 
 /// Both arrays as matrices with the summed axes inside, multiplied, and given their outer axes back.
 #[track_caller]
-fn contract(function: &'static str, a: &Array, b: &Array, left: &[usize], right: &[usize]) -> Result<Array> {
+fn contract(function: &'static str, a: &Array, b: &Array, left: &[usize], right: &[usize]) -> Array {
+    ok!(a, b);
     let twice = |axes: &[usize]| axes.iter().enumerate().any(|(i, x)| axes[..i].contains(x));
     if left.len() != right.len() || twice(left) || twice(right) {
         let message = format!("axes {left:?} and {right:?} must be as many and each named once");
-        return Err(Error::argument(function, message));
+        return fail(Error::argument(function, message));
     }
     if left.iter().zip(right).any(|(&i, &j)| a.shape()[i] != b.shape()[j]) {
         let message = format!(
@@ -199,7 +205,7 @@ fn contract(function: &'static str, a: &Array, b: &Array, left: &[usize], right:
             a.shape_ref(),
             b.shape_ref()
         );
-        return Err(Error::shape(function, message));
+        return fail(Error::shape(function, message));
     }
     let outer =
         |n: usize, used: &[usize]| (0..n).filter(|x| !used.contains(x)).collect::<SmallVec<[usize; 4]>>();
@@ -207,10 +213,10 @@ fn contract(function: &'static str, a: &Array, b: &Array, left: &[usize], right:
     let size = |a: &Array, axes: &[usize]| axes.iter().map(|&x| a.shape()[x]).product::<usize>();
     let (n, k, m) = (size(a, &rows), size(a, left), size(b, &columns));
     let order = |first: &[usize], second: &[usize]| first.iter().chain(second).copied().collect();
-    let x = shaped(&permuted(a, order(&rows, left))?, Shape::from([n, k]))?;
-    let y = shaped(&permuted(b, order(right, &columns))?, Shape::from([k, m]))?;
+    let x = shaped(&permuted(a, order(&rows, left)), Shape::from([n, k]));
+    let y = shaped(&permuted(b, order(right, &columns)), Shape::from([k, m]));
     let shape = rows.iter().map(|&x| a.shape()[x]).chain(columns.iter().map(|&x| b.shape()[x])).collect();
-    shaped(&matmul(&x, &y)?, shape)
+    shaped(&matmul(&x, &y), shape)
 }
 
 /// Products summed over one axis of both, with broadcasting over the others; complex numbers on the left are
@@ -219,9 +225,10 @@ fn contract(function: &'static str, a: &Array, b: &Array, left: &[usize], right:
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the shapes do not fit.
 #[track_caller]
-pub fn vecdot(a: &Array, b: &Array, axis: i64) -> Result<Array> {
+pub fn vecdot(a: &Array, b: &Array, axis: i64) -> Array {
+    ok!(a, b);
     let name = "vecdot";
-    let (i, j) = (resolve_axis(name, axis, a.ndim())?, resolve_axis(name, axis, b.ndim())?);
+    let (i, j) = (ok!(resolve_axis(name, axis, a.ndim())), ok!(resolve_axis(name, axis, b.ndim())));
     if a.shape()[i] != b.shape()[j] {
         let message = format!(
             "axis {axis} of a has {} elements and that of b {} (shapes {} and {})",
@@ -230,10 +237,10 @@ pub fn vecdot(a: &Array, b: &Array, axis: i64) -> Result<Array> {
             a.shape_ref(),
             b.shape_ref()
         );
-        return Err(Error::shape(name, message));
+        return fail(Error::shape(name, message));
     }
-    let x = swapaxes(&if a.dtype().is_complex() { conj(a)? } else { a.clone() }, i as i64, -1)?;
-    sum(&multiply(x, swapaxes(b, j as i64, -1)?)?, -1, false)
+    let x = swapaxes(&if a.dtype().is_complex() { conj(a) } else { a.clone() }, i as i64, -1);
+    sum(&multiply(x, swapaxes(b, j as i64, -1)), -1, false)
 }
 
 /// Kronecker product: every element of `a` times the whole of `b`.
@@ -241,7 +248,8 @@ pub fn vecdot(a: &Array, b: &Array, axis: i64) -> Result<Array> {
 /// # Errors
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
-pub fn kron(a: &Array, b: &Array) -> Result<Array> {
+pub fn kron(a: &Array, b: &Array) -> Array {
+    ok!(a, b);
     let ndim = a.ndim().max(b.ndim());
     let size = |x: &Array, axis: usize| (axis + x.ndim()).checked_sub(ndim).map_or(1, |i| x.shape()[i]);
     // Each axis becomes two: that of `a`, then that of `b`. Those of size one are left out, so that the axes stay few.
@@ -249,7 +257,7 @@ pub fn kron(a: &Array, b: &Array) -> Result<Array> {
         let both = (0..ndim).flat_map(|axis| [(size(a, axis), left), (size(b, axis), right)]);
         both.filter(|&(size, _)| size != 1).map(|(size, own)| if own { size } else { 1 }).collect()
     };
-    let (x, y) = (shaped(a, wide(true, false))?, shaped(b, wide(false, true))?);
+    let (x, y) = (shaped(a, wide(true, false)), shaped(b, wide(false, true)));
     let shape = (0..ndim).map(|axis| size(a, axis).saturating_mul(size(b, axis))).collect();
-    shaped(&multiply(&x, &y)?, shape)
+    shaped(&multiply(&x, &y), shape)
 }

@@ -2,7 +2,6 @@
 
 use super::{Cuts, Index};
 use crate::array::{Array, Axes, Dtype};
-use crate::error::Result;
 use crate::ops;
 
 macro_rules! methods {
@@ -14,7 +13,7 @@ macro_rules! methods {
             /// # Errors
             /// Those of the function.
             #[track_caller]
-            pub fn $name(&self $(, $arg: $ty)*) -> Result<$out> {
+            pub fn $name(&self $(, $arg: $ty)*) -> $out {
                 ops::$name(self $(, $arg)*)
             })*
         }
@@ -74,7 +73,7 @@ impl Array {
     /// # Errors
     /// Those of the function.
     #[track_caller]
-    pub fn index(&self, indices: impl AsRef<[Index]>) -> Result<Array> {
+    pub fn index(&self, indices: impl AsRef<[Index]>) -> Array {
         ops::index(self, indices.as_ref())
     }
 
@@ -92,7 +91,7 @@ impl Array {
     /// # Errors
     /// Those of [`ops::index`].
     #[track_caller]
-    pub fn get(&self, index: impl Into<Index>) -> Result<Array> {
+    pub fn get(&self, index: impl Into<Index>) -> Array {
         ops::index(self, &[index.into()])
     }
 
@@ -102,7 +101,7 @@ impl Array {
     /// None that depends on the array.
     #[allow(non_snake_case, reason = "the name in MLX and NumPy")]
     #[track_caller]
-    pub fn T(&self) -> Result<Array> {
+    pub fn T(&self) -> Array {
         ops::transpose(self, None)
     }
 
@@ -112,7 +111,7 @@ impl Array {
     /// Those of the function.
     #[allow(non_snake_case, reason = "the name in MLX and NumPy")]
     #[track_caller]
-    pub fn mT(&self) -> Result<Array> {
+    pub fn mT(&self) -> Array {
         ops::matrix_transpose(self)
     }
 }

@@ -8,7 +8,7 @@
 //! use pellucid::{Array, Axes, ops};
 //! # fn main() -> pellucid::Result<()> {
 //! let x = Array::from([1.0f32, 2.0, 3.0]);
-//! let centred = ops::subtract(&x, ops::mean(&x, Axes::All, false)?)?;
+//! let centred = ops::subtract(&x, ops::mean(&x, Axes::All, false));
 //! assert_eq!(centred.to_vec::<f32>()?, [-1.0, 0.0, 1.0]);
 //! # Ok(())
 //! # }
@@ -47,38 +47,38 @@ use std::cell::RefCell;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::array::{Array, Dtype, Inputs, Shape, resolve_axis};
+use crate::array::{Array, Dtype, Inputs, Shape, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Op, Scalar, SliceSpec};
 
 /// An operation on one array.
 #[track_caller]
-fn apply(op: Op, a: &Array) -> Result<Array> {
+fn apply(op: Op, a: &Array) -> Array {
     let inputs: Inputs = smallvec![a.clone()];
     Array::from_op(op, inputs)
 }
 
 /// An operation on two arrays.
 #[track_caller]
-fn apply2(op: Op, a: Array, b: Array) -> Result<Array> {
+fn apply2(op: Op, a: Array, b: Array) -> Array {
     Array::from_two(op, a, b)
 }
 
 /// The array in another element type; itself if it has it already.
 #[track_caller]
-pub(crate) fn cast(a: &Array, dtype: Dtype) -> Result<Array> {
-    if a.dtype() == dtype { Ok(a.clone()) } else { apply(Op::Cast { dtype }, a) }
+pub(crate) fn cast(a: &Array, dtype: Dtype) -> Array {
+    if a.dtype() == dtype { a.clone() } else { apply(Op::Cast { dtype }, a) }
 }
 
 /// The array in another shape of the same size; itself if it has it already.
 #[track_caller]
-fn shaped(a: &Array, shape: Shape) -> Result<Array> {
-    if *a.shape_ref() == shape { Ok(a.clone()) } else { apply(Op::Reshape { shape }, a) }
+fn shaped(a: &Array, shape: Shape) -> Array {
+    if *a.shape_ref() == shape { a.clone() } else { apply(Op::Reshape { shape }, a) }
 }
 
 /// All elements along one axis.
 #[track_caller]
-fn flat(a: &Array) -> Result<Array> {
+fn flat(a: &Array) -> Array {
     shaped(a, Shape::from(a.size()))
 }
 
@@ -86,14 +86,15 @@ fn flat(a: &Array) -> Result<Array> {
 #[track_caller]
 fn along(function: &'static str, a: &Array, axis: Option<i64>) -> Result<(Array, usize)> {
     match axis {
-        None => Ok((flat(a)?, 0)),
+        None => Ok((flat(a), 0)),
         Some(axis) => Ok((a.clone(), resolve_axis(function, axis, a.ndim())?)),
     }
 }
 
 /// `size` positions along one axis, from `start` in steps of `step`; everything along the others.
 #[track_caller]
-fn slice_axis(a: &Array, axis: usize, start: usize, size: usize, step: isize) -> Result<Array> {
+fn slice_axis(a: &Array, axis: usize, start: usize, size: usize, step: isize) -> Array {
+    ok!(a);
     let mut spec = whole(a);
     spec.start[axis] = start;
     spec.size[axis] = size;
@@ -112,18 +113,18 @@ fn whole(a: &Array) -> SliceSpec {
 }
 
 #[track_caller]
-fn slice(a: &Array, spec: SliceSpec) -> Result<Array> {
-    if spec == whole(a) { Ok(a.clone()) } else { apply(Op::Slice(Box::new(spec)), a) }
+fn slice(a: &Array, spec: SliceSpec) -> Array {
+    if spec == whole(a) { a.clone() } else { apply(Op::Slice(Box::new(spec)), a) }
 }
 
 /// A single element with a value. A program that computes with the same few numbers again and again gets the same few
 /// arrays: one that has not been computed is as good as new.
 #[track_caller]
-pub(crate) fn constant(function: &'static str, value: Scalar, dtype: Dtype) -> Result<Array> {
+pub(crate) fn constant(function: &'static str, value: Scalar, dtype: Dtype) -> Array {
     thread_local! {
         static RECENT: RefCell<SmallVec<[(Scalar, Array); 8]>> = RefCell::new(SmallVec::new());
     }
-    let stream = crate::stream::current_stream()?;
+    let stream = ok!(crate::stream::current_stream());
     let same = |(known, array): &&(Scalar, Array)| {
         known.bits() == value.bits() && array.dtype() == dtype && array.stream() == stream && array.is_lazy()
     };
@@ -131,9 +132,9 @@ pub(crate) fn constant(function: &'static str, value: Scalar, dtype: Dtype) -> R
     let found =
         RECENT.try_with(|r| r.borrow().iter().find(same).map(|(_, array)| array.clone())).unwrap_or(None);
     if let Some(array) = found {
-        return Ok(array);
+        return array;
     }
-    let array = filled(function, Shape::default(), value, dtype)?;
+    let array = filled(function, Shape::default(), value, dtype);
     let _ = RECENT.try_with(|recent| {
         let mut recent = recent.borrow_mut();
         if recent.len() == recent.inline_size() {
@@ -141,20 +142,20 @@ pub(crate) fn constant(function: &'static str, value: Scalar, dtype: Dtype) -> R
         }
         recent.push((value, array.clone()));
     });
-    Ok(array)
+    array
 }
 
 /// One value everywhere, if it fits the type.
 #[track_caller]
-fn filled(function: &'static str, shape: Shape, value: Scalar, dtype: Dtype) -> Result<Array> {
-    let value = operand::fit(function, value, dtype)?;
-    shape.check(function, dtype.size())?;
+fn filled(function: &'static str, shape: Shape, value: Scalar, dtype: Dtype) -> Array {
+    let value = ok!(operand::fit(function, value, dtype));
+    ok!(shape.check(function, dtype.size()));
     Array::from_op(Op::Full { shape, dtype, value }, Inputs::new())
 }
 
 /// `0, 1, …` up to `len`, in the smallest integer type that indexes it on every device.
 #[track_caller]
-pub(crate) fn counting(len: usize) -> Result<Array> {
+pub(crate) fn counting(len: usize) -> Array {
     let dtype = if i32::try_from(len).is_ok() { Dtype::Int32 } else { Dtype::Int64 };
     let op = Op::Arange { start: Scalar::Int(0), step: Scalar::Int(1), len, dtype };
     Array::from_op(op, Inputs::new())

@@ -17,9 +17,9 @@ use crate::op::Scalar;
 /// use pellucid::{Array, Dtype, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([1u8, 2]);
-/// assert_eq!(ops::add(&a, 1)?.dtype(), Dtype::Uint8);
-/// assert_eq!(ops::add(0.5, &a)?.dtype(), Dtype::Float32);
-/// assert!(ops::add(&a, 300).is_err()); // does not fit
+/// assert_eq!(ops::add(&a, 1).dtype(), Dtype::Uint8);
+/// assert_eq!(ops::add(0.5, &a).dtype(), Dtype::Float32);
+/// assert!(ops::add(&a, 300).check().is_err()); // does not fit
 /// # Ok(())
 /// # }
 /// ```
@@ -68,7 +68,7 @@ impl<'a> Operand<'a> {
 
     /// The input as an array of this type; a number becomes a single element.
     #[track_caller]
-    pub(crate) fn to_array(&self, function: &'static str, dtype: Dtype) -> Result<Array> {
+    pub(crate) fn to_array(&self, function: &'static str, dtype: Dtype) -> Array {
         match &self.0 {
             Kind::Number(v) => constant(function, *v, dtype),
             Kind::Borrowed(a) => cast(a, dtype),

@@ -6,17 +6,18 @@ use super::elementwise::{abs, add, divide, exp, isnan, multiply, not_equal, sqrt
 use super::shape::permuted;
 use super::sort::sort;
 use super::{apply, cast, flat, shaped, slice_axis};
-use crate::array::{Array, Axes, Dtype, Shape};
+use crate::array::{Array, Axes, Dtype, Shape, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::{ArgReduceOp, Op, ReduceOp};
 
 #[track_caller]
-fn reduce(op: ReduceOp, a: &Array, axes: &Axes, keepdims: bool) -> Result<Array> {
+fn reduce(op: ReduceOp, a: &Array, axes: &Axes, keepdims: bool) -> Array {
+    ok!(a);
     let op = |axes| Op::Reduce { op, axes, keepdims };
-    let axes = axes.resolve(op(SmallVec::new()).name(), a.ndim())?;
+    let axes = ok!(axes.resolve(op(SmallVec::new()).name(), a.ndim()));
     if axes.is_empty() {
         // Nothing to combine; only the element type may change.
-        let same = op(SmallVec::new()).infer(&[(a.shape_ref(), a.dtype())])?;
+        let same = ok!(op(SmallVec::new()).infer(&[(a.shape_ref(), a.dtype())]));
         return cast(a, same.dtype);
     }
     apply(op(axes), a)
@@ -32,7 +33,7 @@ macro_rules! reductions {
         /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice, [`Error::Shape`] if
         /// there is nothing to choose from.
         #[track_caller]
-        pub fn $name(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<Array> {
+        pub fn $name(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Array {
             reduce(ReduceOp::$op, a, &axes.into(), keepdims)
         })*
     };
@@ -52,9 +53,9 @@ reductions! {
 /// # Errors
 /// As for [`min`] and [`max`].
 #[track_caller]
-pub fn minmax(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<(Array, Array)> {
+pub fn minmax(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> (Array, Array) {
     let axes = axes.into();
-    Ok((reduce(ReduceOp::Min, a, &axes, keepdims)?, reduce(ReduceOp::Max, a, &axes, keepdims)?))
+    (reduce(ReduceOp::Min, a, &axes, keepdims), reduce(ReduceOp::Max, a, &axes, keepdims))
 }
 
 /// The number of elements that are not zero, as `int32`.
@@ -62,8 +63,8 @@ pub fn minmax(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<(Array
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.
 #[track_caller]
-pub fn count_nonzero(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<Array> {
-    sum(&not_equal(a, false)?, axes, keepdims)
+pub fn count_nonzero(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Array {
+    sum(&not_equal(a, false), axes, keepdims)
 }
 
 /// How many elements are combined into one.
@@ -77,8 +78,8 @@ fn count(function: &'static str, a: &Array, axes: &Axes) -> Result<usize> {
 /// use pellucid::{Array, Axes, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([[1, 2], [3, 6]]);
-/// assert_eq!(ops::mean(&a, Axes::All, false)?.item::<f32>()?, 3.0);
-/// assert_eq!(ops::mean(&a, 0, true)?.shape(), &[1, 2]);
+/// assert_eq!(ops::mean(&a, Axes::All, false).item::<f32>()?, 3.0);
+/// assert_eq!(ops::mean(&a, 0, true).shape(), &[1, 2]);
 /// # Ok(())
 /// # }
 /// ```
@@ -86,17 +87,18 @@ fn count(function: &'static str, a: &Array, axes: &Axes) -> Result<usize> {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.
 #[track_caller]
-pub fn mean(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<Array> {
+pub fn mean(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Array {
+    ok!(a);
     let axes = axes.into();
-    let n = count("mean", a, &axes)?;
+    let n = ok!(count("mean", a, &axes));
     // 32-bit sums of 32-bit integers would overflow soon, those of 64-bit ones could.
     let wide = match a.dtype() {
-        Dtype::Int32 | Dtype::Uint32 => cast(a, Dtype::Int64)?,
-        Dtype::Int64 | Dtype::Uint64 => cast(a, Dtype::Float32)?,
+        Dtype::Int32 | Dtype::Uint32 => cast(a, Dtype::Int64),
+        Dtype::Int64 | Dtype::Uint64 => cast(a, Dtype::Float32),
         _ => a.clone(),
     };
-    let total = reduce(ReduceOp::Sum, &wide, &axes, keepdims)?;
-    multiply(&cast(&total, a.dtype().to_inexact())?, 1.0 / n as f64)
+    let total = reduce(ReduceOp::Sum, &wide, &axes, keepdims);
+    multiply(&cast(&total, a.dtype().to_inexact()), 1.0 / n as f64)
 }
 
 /// Variance: the mean of squared distances from the mean, divided by `n − ddof` instead of `n`. Integers and complex
@@ -105,15 +107,16 @@ pub fn mean(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.
 #[track_caller]
-pub fn var(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Result<Array> {
+pub fn var(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Array {
+    ok!(a);
     let axes = axes.into();
-    let n = count("var", a, &axes)?;
-    let distance = subtract(a, mean(a, axes.clone(), true)?)?;
-    let squares = square(&if distance.dtype().is_complex() { abs(&distance)? } else { distance })?;
+    let n = ok!(count("var", a, &axes));
+    let distance = subtract(a, mean(a, axes.clone(), true));
+    let squares = square(&if distance.dtype().is_complex() { abs(&distance) } else { distance });
     if ddof == 0 {
         return mean(&squares, axes, keepdims);
     }
-    divide(reduce(ReduceOp::Sum, &squares, &axes, keepdims)?, n.saturating_sub(ddof) as f64)
+    divide(reduce(ReduceOp::Sum, &squares, &axes, keepdims), n.saturating_sub(ddof) as f64)
 }
 
 /// Standard deviation: the square root of [`var`].
@@ -121,8 +124,8 @@ pub fn var(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Res
 /// # Errors
 /// As for [`var`].
 #[track_caller]
-pub fn std(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Result<Array> {
-    sqrt(&var(a, axes, keepdims, ddof)?)
+pub fn std(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Array {
+    sqrt(&var(a, axes, keepdims, ddof))
 }
 
 /// The middle element in order, or the mean of the two middle ones; NaN wins, and integers give `float32`.
@@ -131,12 +134,13 @@ pub fn std(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Res
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice, [`Error::Shape`] if there are
 /// no elements to choose from.
 #[track_caller]
-pub fn median(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<Array> {
-    let axes = axes.into().resolve("median", a.ndim())?;
+pub fn median(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Array {
+    ok!(a);
+    let axes = ok!(axes.into().resolve("median", a.ndim()));
     let n: usize = axes.iter().map(|&axis| a.shape()[axis]).product();
     if n == 0 {
         let message = format!("shape {} has no elements along axes {axes:?}", a.shape_ref());
-        return Err(Error::shape("median", message));
+        return fail(Error::shape("median", message));
     }
     let kept: SmallVec<[usize; 4]> = (0..a.ndim()).filter(|axis| !axes.contains(axis)).collect();
     let order = kept.iter().chain(&axes).copied().collect();
@@ -147,30 +151,31 @@ pub fn median(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<Array>
     };
     joined.push(n);
     let last = joined.len() - 1;
-    let lines = shaped(&permuted(a, order)?, joined)?;
-    let sorted = sort(&cast(&lines, a.dtype().to_inexact())?, -1)?;
-    let upper = slice_axis(&sorted, last, n / 2, 1, 1)?;
+    let lines = shaped(&permuted(a, order), joined);
+    let sorted = sort(&cast(&lines, a.dtype().to_inexact()), -1);
+    let upper = slice_axis(&sorted, last, n / 2, 1, 1);
     let middle = if n % 2 == 1 {
         upper
     } else {
-        multiply(add(slice_axis(&sorted, last, n / 2 - 1, 1, 1)?, upper)?, 0.5)?
+        multiply(add(slice_axis(&sorted, last, n / 2 - 1, 1, 1), upper), 0.5)
     };
     // NaN is sorted to the end.
-    let worst = slice_axis(&sorted, last, n - 1, 1, 1)?;
-    shaped(&where_(&isnan(&worst)?, &worst, &middle)?, result)
+    let worst = slice_axis(&sorted, last, n - 1, 1, 1);
+    shaped(&where_(&isnan(&worst), &worst, &middle), result)
 }
 
 #[track_caller]
-fn arg_reduce(op: ArgReduceOp, a: &Array, axis: Option<i64>, keepdims: bool) -> Result<Array> {
+fn arg_reduce(op: ArgReduceOp, a: &Array, axis: Option<i64>, keepdims: bool) -> Array {
+    ok!(a);
     let name = Op::ArgReduce { op, axis: 0, keepdims }.name();
     if let Some(axis) = axis {
-        let axis = crate::array::resolve_axis(name, axis, a.ndim())?;
+        let axis = ok!(crate::array::resolve_axis(name, axis, a.ndim()));
         return apply(Op::ArgReduce { op, axis, keepdims }, a);
     }
     if a.size() == 0 {
-        return Err(Error::shape(name, format!("shape {} has no elements", a.shape_ref())));
+        return fail(Error::shape(name, format!("shape {} has no elements", a.shape_ref())));
     }
-    let found = apply(Op::ArgReduce { op, axis: 0, keepdims: false }, &flat(a)?)?;
+    let found = apply(Op::ArgReduce { op, axis: 0, keepdims: false }, &flat(a));
     let shape = if keepdims { a.shape().iter().map(|_| 1).collect() } else { Shape::default() };
     shaped(&found, shape)
 }
@@ -181,8 +186,8 @@ fn arg_reduce(op: ArgReduceOp, a: &Array, axis: Option<i64>, keepdims: bool) -> 
 /// use pellucid::{Array, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([[1, 5], [7, 2]]);
-/// assert_eq!(ops::argmax(&a, None, false)?.item::<u32>()?, 2);
-/// assert_eq!(ops::argmax(&a, 1, false)?.to_vec::<u32>()?, [1, 0]);
+/// assert_eq!(ops::argmax(&a, None, false).item::<u32>()?, 2);
+/// assert_eq!(ops::argmax(&a, 1, false).to_vec::<u32>()?, [1, 0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -190,7 +195,7 @@ fn arg_reduce(op: ArgReduceOp, a: &Array, axis: Option<i64>, keepdims: bool) -> 
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if it has no elements.
 #[track_caller]
-pub fn argmax(a: &Array, axis: impl Into<Option<i64>>, keepdims: bool) -> Result<Array> {
+pub fn argmax(a: &Array, axis: impl Into<Option<i64>>, keepdims: bool) -> Array {
     arg_reduce(ArgReduceOp::Argmax, a, axis.into(), keepdims)
 }
 
@@ -199,7 +204,7 @@ pub fn argmax(a: &Array, axis: impl Into<Option<i64>>, keepdims: bool) -> Result
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if it has no elements.
 #[track_caller]
-pub fn argmin(a: &Array, axis: impl Into<Option<i64>>, keepdims: bool) -> Result<Array> {
+pub fn argmin(a: &Array, axis: impl Into<Option<i64>>, keepdims: bool) -> Array {
     arg_reduce(ArgReduceOp::Argmin, a, axis.into(), keepdims)
 }
 
@@ -209,11 +214,12 @@ pub fn argmin(a: &Array, axis: impl Into<Option<i64>>, keepdims: bool) -> Result
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice, [`Error::Shape`] if the array
 /// is empty.
 #[track_caller]
-pub fn logsumexp(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<Array> {
+pub fn logsumexp(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Array {
+    ok!(a);
     if a.size() == 0 {
-        return Err(Error::shape("logsumexp", format!("shape {} has no elements", a.shape_ref())));
+        return fail(Error::shape("logsumexp", format!("shape {} has no elements", a.shape_ref())));
     }
-    reduce(ReduceOp::Logsumexp, &cast(a, a.dtype().to_inexact())?, &axes.into(), keepdims)
+    reduce(ReduceOp::Logsumexp, &cast(a, a.dtype().to_inexact()), &axes.into(), keepdims)
 }
 
 /// Exponentials divided by their sum, without overflow; integers give `float32`. With `precise`, 16-bit types are
@@ -222,19 +228,20 @@ pub fn logsumexp(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Result<Arr
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.
 #[track_caller]
-pub fn softmax(a: &Array, axes: impl Into<Axes>, precise: bool) -> Result<Array> {
+pub fn softmax(a: &Array, axes: impl Into<Axes>, precise: bool) -> Array {
+    ok!(a);
     let axes = axes.into();
-    let resolved = axes.resolve("softmax", a.ndim())?;
-    let a = cast(a, a.dtype().to_inexact())?;
+    let resolved = ok!(axes.resolve("softmax", a.ndim()));
+    let a = cast(a, a.dtype().to_inexact());
     if resolved.is_empty() {
-        return exp(&subtract(&a, &a)?);
+        return exp(&subtract(&a, &a));
     }
     if a.dtype().is_complex() && a.size() != 0 {
-        let powers = exp(&subtract(&a, max(&a, axes.clone(), true)?)?)?;
-        return divide(&powers, sum(&powers, axes, true)?);
+        let powers = exp(&subtract(&a, max(&a, axes.clone(), true)));
+        return divide(&powers, sum(&powers, axes, true));
     }
     if a.size() == 0 {
-        return Ok(a);
+        return a;
     }
     apply(Op::Softmax { axes: resolved, precise }, &a)
 }

@@ -2,14 +2,15 @@
 
 use super::elementwise::{not_equal, subtract};
 use super::{along, apply, cast, slice_axis};
-use crate::array::{Array, Dtype, resolve_axis};
-use crate::error::{Error, Result};
+use crate::array::{Array, Dtype, fail, ok, resolve_axis};
+use crate::error::Error;
 use crate::op::{Op, ScanOp};
 
 #[track_caller]
-fn scan(op: ScanOp, a: &Array, axis: Option<i64>, reverse: bool, inclusive: bool) -> Result<Array> {
+fn scan(op: ScanOp, a: &Array, axis: Option<i64>, reverse: bool, inclusive: bool) -> Array {
+    ok!(a);
     let op = |axis| Op::Scan { op, axis, reverse, inclusive };
-    let (a, axis) = along(op(0).name(), a, axis)?;
+    let (a, axis) = ok!(along(op(0).name(), a, axis));
     apply(op(axis), &a)
 }
 
@@ -23,8 +24,8 @@ macro_rules! scans {
         /// # Errors
         /// [`Error::Axis`] if the axis does not exist.
         #[track_caller]
-        pub fn $name(a: &Array, axis: impl Into<Option<i64>>, reverse: bool, inclusive: bool) -> Result<Array> {
-            scan(ScanOp::$op, &$prepare(a)?, axis.into(), reverse, inclusive)
+        pub fn $name(a: &Array, axis: impl Into<Option<i64>>, reverse: bool, inclusive: bool) -> Array {
+            scan(ScanOp::$op, &$prepare(a), axis.into(), reverse, inclusive)
         })*
     };
 }
@@ -40,16 +41,18 @@ scans! {
 }
 
 #[track_caller]
-fn countable(a: &Array) -> Result<Array> {
-    if a.dtype() == Dtype::Bool { cast(a, Dtype::Int32) } else { Ok(a.clone()) }
+fn countable(a: &Array) -> Array {
+    ok!(a);
+    if a.dtype() == Dtype::Bool { cast(a, Dtype::Int32) } else { a.clone() }
 }
 
-fn unchanged(a: &Array) -> Result<Array> {
-    Ok(a.clone())
+fn unchanged(a: &Array) -> Array {
+    a.clone()
 }
 
 #[track_caller]
-fn inexact(a: &Array) -> Result<Array> {
+fn inexact(a: &Array) -> Array {
+    ok!(a);
     cast(a, a.dtype().to_inexact())
 }
 
@@ -61,7 +64,7 @@ const MOST_DIFFERENCES: usize = 1 << 20;
 /// ```
 /// use pellucid::{Array, ops};
 /// # fn main() -> pellucid::Result<()> {
-/// assert_eq!(ops::diff(&Array::from([1, 4, 9]), 1, -1)?.to_vec::<i32>()?, [3, 5]);
+/// assert_eq!(ops::diff(&Array::from([1, 4, 9]), 1, -1).to_vec::<i32>()?, [3, 5]);
 /// # Ok(())
 /// # }
 /// ```
@@ -69,20 +72,21 @@ const MOST_DIFFERENCES: usize = 1 << 20;
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if `n` is more than a million.
 #[track_caller]
-pub fn diff(a: &Array, n: usize, axis: i64) -> Result<Array> {
-    let axis = resolve_axis("diff", axis, a.ndim())?;
+pub fn diff(a: &Array, n: usize, axis: i64) -> Array {
+    ok!(a);
+    let axis = ok!(resolve_axis("diff", axis, a.ndim()));
     let n = n.min(a.shape()[axis]);
     if n > MOST_DIFFERENCES {
         let message = format!("n is {n}; differences can be taken {MOST_DIFFERENCES} times at most");
-        return Err(Error::argument("diff", message));
+        return fail(Error::argument("diff", message));
     }
     let mut result = a.clone();
     for _ in 0..n {
-        let len = result.shape()[axis];
-        let later = slice_axis(&result, axis, usize::from(len > 1), len - 1, 1)?;
-        let earlier = slice_axis(&result, axis, 0, len - 1, 1)?;
+        let len = ok!(&result).shape()[axis];
+        let later = slice_axis(&result, axis, usize::from(len > 1), len - 1, 1);
+        let earlier = slice_axis(&result, axis, 0, len - 1, 1);
         let bool = result.dtype() == Dtype::Bool;
-        result = if bool { not_equal(later, earlier)? } else { subtract(later, earlier)? };
+        result = if bool { not_equal(later, earlier) } else { subtract(later, earlier) };
     }
-    Ok(result)
+    result
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{apply, cast, shaped, slice, whole};
-use crate::array::{Array, Axes, Dtype, Shape, check_axis_count, resolve_axis};
+use crate::array::{Array, Axes, Dtype, Shape, check_axis_count, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Op, StridedSpec};
 
@@ -42,9 +42,9 @@ fn inferred(function: &'static str, sizes: &[i64], elements: usize) -> Result<Sh
 /// ```
 /// use pellucid::{Dtype, ops};
 /// # fn main() -> pellucid::Result<()> {
-/// let a = ops::zeros([2, 6], Dtype::Float32)?;
-/// assert_eq!(ops::reshape(&a, [3, -1])?.shape(), &[3, 4]);
-/// assert_eq!(ops::transpose(&a, None)?.shape(), &[6, 2]);
+/// let a = ops::zeros([2, 6], Dtype::Float32);
+/// assert_eq!(ops::reshape(&a, [3, -1]).shape(), &[3, 4]);
+/// assert_eq!(ops::transpose(&a, None).shape(), &[6, 2]);
 /// # Ok(())
 /// # }
 /// ```
@@ -52,8 +52,9 @@ fn inferred(function: &'static str, sizes: &[i64], elements: usize) -> Result<Sh
 /// # Errors
 /// [`Error::Shape`] if the number of elements differs, or a size is negative or not determined.
 #[track_caller]
-pub fn reshape(a: &Array, shape: impl AsRef<[i64]>) -> Result<Array> {
-    shaped(a, inferred("reshape", shape.as_ref(), a.size())?)
+pub fn reshape(a: &Array, shape: impl AsRef<[i64]>) -> Array {
+    ok!(a);
+    shaped(a, ok!(inferred("reshape", shape.as_ref(), a.size())))
 }
 
 /// Neighbouring axes joined into one, from `start_axis` to `end_axis`. Axes beyond the array are brought to its ends,
@@ -62,7 +63,8 @@ pub fn reshape(a: &Array, shape: impl AsRef<[i64]>) -> Result<Array> {
 /// # Errors
 /// [`Error::Argument`] if the first axis is behind the last.
 #[track_caller]
-pub fn flatten(a: &Array, start_axis: i64, end_axis: i64) -> Result<Array> {
+pub fn flatten(a: &Array, start_axis: i64, end_axis: i64) -> Array {
+    ok!(a);
     if a.ndim() == 0 {
         return shaped(a, Shape::from(1));
     }
@@ -71,7 +73,7 @@ pub fn flatten(a: &Array, start_axis: i64, end_axis: i64) -> Result<Array> {
     let (start, end) = (place(start_axis).max(0), place(end_axis).min(n - 1));
     if start > end {
         let message = format!("axis {start_axis} is behind axis {end_axis} (shape {})", a.shape_ref());
-        return Err(Error::argument("flatten", message));
+        return fail(Error::argument("flatten", message));
     }
     let (start, end) = (start as usize, end as usize);
     let joined = Shape::from(&a.shape()[start..=end]).elements();
@@ -84,13 +86,14 @@ pub fn flatten(a: &Array, start_axis: i64, end_axis: i64) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the sizes do not fit it.
 #[track_caller]
-pub fn unflatten(a: &Array, axis: i64, shape: impl AsRef<[i64]>) -> Result<Array> {
-    let axis = resolve_axis("unflatten", axis, a.ndim())?;
+pub fn unflatten(a: &Array, axis: i64, shape: impl AsRef<[i64]>) -> Array {
+    ok!(a);
+    let axis = ok!(resolve_axis("unflatten", axis, a.ndim()));
     let size = a.shape()[axis];
-    let parts = inferred("unflatten", shape.as_ref(), size)?;
+    let parts = ok!(inferred("unflatten", shape.as_ref(), size));
     if parts.is_empty() || parts.elements() != size {
         let message = format!("axis {axis} of size {size} cannot be divided into {parts}");
-        return Err(Error::shape("unflatten", message));
+        return fail(Error::shape("unflatten", message));
     }
     let dims = a.shape()[..axis].iter().chain(parts.iter()).chain(&a.shape()[axis + 1..]);
     shaped(a, dims.copied().collect())
@@ -98,8 +101,8 @@ pub fn unflatten(a: &Array, axis: i64, shape: impl AsRef<[i64]>) -> Result<Array
 
 /// Axes in this order; the array itself if it is the order they have.
 #[track_caller]
-pub(super) fn permuted(a: &Array, axes: SmallVec<[usize; 4]>) -> Result<Array> {
-    if axes.iter().copied().eq(0..a.ndim()) { Ok(a.clone()) } else { apply(Op::Transpose { axes }, a) }
+pub(super) fn permuted(a: &Array, axes: SmallVec<[usize; 4]>) -> Array {
+    if axes.iter().copied().eq(0..a.ndim()) { a.clone() } else { apply(Op::Transpose { axes }, a) }
 }
 
 /// Axes in another order; reversed unless told.
@@ -107,14 +110,15 @@ pub(super) fn permuted(a: &Array, axes: SmallVec<[usize; 4]>) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if they are not each named once.
 #[track_caller]
-pub fn transpose(a: &Array, axes: impl Into<Option<Axes>>) -> Result<Array> {
+pub fn transpose(a: &Array, axes: impl Into<Option<Axes>>) -> Array {
+    ok!(a);
     let order = match axes.into() {
         None | Some(Axes::All) => (0..a.ndim()).rev().collect(),
         Some(Axes::List(list)) => {
-            check_axis_count("transpose", list.len())?;
+            ok!(check_axis_count("transpose", list.len()));
             let mut order = SmallVec::new();
             for &axis in &list {
-                order.push(resolve_axis("transpose", axis, a.ndim())?);
+                order.push(ok!(resolve_axis("transpose", axis, a.ndim())));
             }
             order
         }
@@ -127,7 +131,7 @@ pub fn transpose(a: &Array, axes: impl Into<Option<Axes>>) -> Result<Array> {
 /// # Errors
 /// As for [`transpose`].
 #[track_caller]
-pub fn permute_dims(a: &Array, axes: impl Into<Option<Axes>>) -> Result<Array> {
+pub fn permute_dims(a: &Array, axes: impl Into<Option<Axes>>) -> Array {
     transpose(a, axes)
 }
 
@@ -136,10 +140,11 @@ pub fn permute_dims(a: &Array, axes: impl Into<Option<Axes>>) -> Result<Array> {
 /// # Errors
 /// [`Error::Shape`] if there are fewer than two axes.
 #[track_caller]
-pub fn matrix_transpose(a: &Array) -> Result<Array> {
+pub fn matrix_transpose(a: &Array) -> Array {
+    ok!(a);
     if a.ndim() < 2 {
         let message = format!("needs two or more axes (shape {})", a.shape_ref());
-        return Err(Error::shape("matrix_transpose", message));
+        return fail(Error::shape("matrix_transpose", message));
     }
     swapaxes(a, -1, -2)
 }
@@ -149,9 +154,10 @@ pub fn matrix_transpose(a: &Array) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist.
 #[track_caller]
-pub fn swapaxes(a: &Array, axis1: i64, axis2: i64) -> Result<Array> {
+pub fn swapaxes(a: &Array, axis1: i64, axis2: i64) -> Array {
+    ok!(a);
     let (first, second) =
-        (resolve_axis("swapaxes", axis1, a.ndim())?, resolve_axis("swapaxes", axis2, a.ndim())?);
+        (ok!(resolve_axis("swapaxes", axis1, a.ndim())), ok!(resolve_axis("swapaxes", axis2, a.ndim())));
     let mut order: SmallVec<[usize; 4]> = (0..a.ndim()).collect();
     order.swap(first, second);
     permuted(a, order)
@@ -162,9 +168,10 @@ pub fn swapaxes(a: &Array, axis1: i64, axis2: i64) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist.
 #[track_caller]
-pub fn moveaxis(a: &Array, source: i64, destination: i64) -> Result<Array> {
-    let from = resolve_axis("moveaxis", source, a.ndim())?;
-    let to = resolve_axis("moveaxis", destination, a.ndim())?;
+pub fn moveaxis(a: &Array, source: i64, destination: i64) -> Array {
+    ok!(a);
+    let from = ok!(resolve_axis("moveaxis", source, a.ndim()));
+    let to = ok!(resolve_axis("moveaxis", destination, a.ndim()));
     let mut order: SmallVec<[usize; 4]> = (0..a.ndim()).filter(|&axis| axis != from).collect();
     order.insert(to, from);
     permuted(a, order)
@@ -175,13 +182,14 @@ pub fn moveaxis(a: &Array, source: i64, destination: i64) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Shape`] if its size is not one.
 #[track_caller]
-pub fn squeeze(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
+pub fn squeeze(a: &Array, axes: impl Into<Axes>) -> Array {
+    ok!(a);
     let axes = axes.into();
     let all = axes == Axes::All;
-    let axes = axes.resolve("squeeze", a.ndim())?;
+    let axes = ok!(axes.resolve("squeeze", a.ndim()));
     if let Some(&axis) = axes.iter().find(|&&axis| !all && a.shape()[axis] != 1) {
         let message = format!("axis {axis} of shape {} has size {}, not 1", a.shape_ref(), a.shape()[axis]);
-        return Err(Error::shape("squeeze", message));
+        return fail(Error::shape("squeeze", message));
     }
     let kept = |&(axis, &size): &(usize, &usize)| size != 1 || !axes.contains(&axis);
     shaped(a, a.shape().iter().enumerate().filter(kept).map(|(_, &size)| size).collect())
@@ -192,14 +200,15 @@ pub fn squeeze(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if a place is outside the result, [`Error::Argument`] if one is given twice.
 #[track_caller]
-pub fn expand_dims(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
+pub fn expand_dims(a: &Array, axes: impl Into<Axes>) -> Array {
+    ok!(a);
     let axes = match axes.into() {
-        Axes::All => return Err(Error::argument("expand_dims", "needs the places of the new axes")),
+        Axes::All => return fail(Error::argument("expand_dims", "needs the places of the new axes")),
         list => list,
     };
-    let Axes::List(list) = &axes else { return Ok(a.clone()) };
-    check_axis_count("expand_dims", a.ndim().saturating_add(list.len()))?;
-    let places = axes.resolve("expand_dims", a.ndim() + list.len())?;
+    let Axes::List(list) = &axes else { return a.clone() };
+    ok!(check_axis_count("expand_dims", a.ndim().saturating_add(list.len())));
+    let places = ok!(axes.resolve("expand_dims", a.ndim() + list.len()));
     let mut shape = a.shape_ref().clone();
     for place in places {
         shape.insert(place, 1);
@@ -212,9 +221,10 @@ pub fn expand_dims(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
 /// # Errors
 /// [`Error::Shape`] if it does not broadcast to that shape.
 #[track_caller]
-pub fn broadcast_to(a: &Array, shape: impl Into<Shape>) -> Result<Array> {
+pub fn broadcast_to(a: &Array, shape: impl Into<Shape>) -> Array {
+    ok!(a);
     let shape = shape.into();
-    if *a.shape_ref() == shape { Ok(a.clone()) } else { apply(Op::Broadcast { shape }, a) }
+    if *a.shape_ref() == shape { a.clone() } else { apply(Op::Broadcast { shape }, a) }
 }
 
 /// The shape that all of these broadcast to.
@@ -238,16 +248,17 @@ pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Shape> {
 /// # Errors
 /// [`Error::Shape`] if two do not fit.
 #[track_caller]
-pub fn broadcast_arrays(arrays: &[&Array]) -> Result<Vec<Array>> {
+pub fn broadcast_arrays(arrays: &[&Array]) -> Vec<Array> {
+    ok!(arrays);
     let mut shape = Shape::default();
     for a in arrays {
-        shape = shape.broadcast_for("broadcast_arrays", a.shape_ref())?;
+        shape = ok!(shape.broadcast_for("broadcast_arrays", a.shape_ref()));
     }
     let mut results = Vec::with_capacity(arrays.len());
     for a in arrays {
-        results.push(broadcast_to(a, &shape)?);
+        results.push(broadcast_to(a, &shape));
     }
-    Ok(results)
+    results
 }
 
 /// The array with one axis if it has none.
@@ -255,8 +266,9 @@ pub fn broadcast_arrays(arrays: &[&Array]) -> Result<Vec<Array>> {
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
-pub fn atleast_1d(a: &Array) -> Result<Array> {
-    if a.ndim() == 0 { shaped(a, Shape::from(1)) } else { Ok(a.clone()) }
+pub fn atleast_1d(a: &Array) -> Array {
+    ok!(a);
+    if a.ndim() == 0 { shaped(a, Shape::from(1)) } else { a.clone() }
 }
 
 /// The array with at least two axes; new ones come first.
@@ -264,11 +276,12 @@ pub fn atleast_1d(a: &Array) -> Result<Array> {
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
-pub fn atleast_2d(a: &Array) -> Result<Array> {
+pub fn atleast_2d(a: &Array) -> Array {
+    ok!(a);
     match *a.shape() {
         [] => shaped(a, Shape::from([1, 1])),
         [n] => shaped(a, Shape::from([1, n])),
-        _ => Ok(a.clone()),
+        _ => a.clone(),
     }
 }
 
@@ -277,12 +290,13 @@ pub fn atleast_2d(a: &Array) -> Result<Array> {
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
-pub fn atleast_3d(a: &Array) -> Result<Array> {
+pub fn atleast_3d(a: &Array) -> Array {
+    ok!(a);
     match *a.shape() {
         [] => shaped(a, Shape::from([1, 1, 1])),
         [n] => shaped(a, Shape::from([1, n, 1])),
         [n, m] => shaped(a, Shape::from([n, m, 1])),
-        _ => Ok(a.clone()),
+        _ => a.clone(),
     }
 }
 
@@ -291,9 +305,10 @@ pub fn atleast_3d(a: &Array) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.
 #[track_caller]
-pub fn flip(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
+pub fn flip(a: &Array, axes: impl Into<Axes>) -> Array {
+    ok!(a);
     let mut spec = whole(a);
-    for axis in axes.into().resolve("flip", a.ndim())? {
+    for axis in ok!(axes.into().resolve("flip", a.ndim())) {
         if let Some(last) = a.shape()[axis].checked_sub(1) {
             spec.start[axis] = last;
             spec.step[axis] = -1;
@@ -307,7 +322,7 @@ pub fn flip(a: &Array, axes: impl Into<Axes>) -> Result<Array> {
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
-pub fn astype(a: &Array, dtype: Dtype) -> Result<Array> {
+pub fn astype(a: &Array, dtype: Dtype) -> Array {
     cast(a, dtype)
 }
 
@@ -316,8 +331,8 @@ pub fn astype(a: &Array, dtype: Dtype) -> Result<Array> {
 /// # Errors
 /// [`Error::Shape`] if the last axis does not hold whole elements of the new type.
 #[track_caller]
-pub fn view(a: &Array, dtype: Dtype) -> Result<Array> {
-    if a.dtype() == dtype { Ok(a.clone()) } else { apply(Op::View { dtype }, a) }
+pub fn view(a: &Array, dtype: Dtype) -> Array {
+    if a.dtype() == dtype { a.clone() } else { apply(Op::View { dtype }, a) }
 }
 
 /// The array row-major in memory; itself if it is already.
@@ -325,7 +340,7 @@ pub fn view(a: &Array, dtype: Dtype) -> Result<Array> {
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
-pub fn contiguous(a: &Array) -> Result<Array> {
+pub fn contiguous(a: &Array) -> Array {
     apply(Op::Contiguous, a)
 }
 
@@ -334,12 +349,7 @@ pub fn contiguous(a: &Array) -> Result<Array> {
 /// # Errors
 /// [`Error::Argument`] if shape and strides differ in length, or an element outside the array would be read.
 #[track_caller]
-pub fn as_strided(
-    a: &Array,
-    shape: impl Into<Shape>,
-    strides: Option<&[isize]>,
-    offset: usize,
-) -> Result<Array> {
+pub fn as_strided(a: &Array, shape: impl Into<Shape>, strides: Option<&[isize]>, offset: usize) -> Array {
     let shape = shape.into();
     let strides = strides.map_or_else(|| shape.row_major(), SmallVec::from_slice);
     apply(Op::AsStrided(Box::new(StridedSpec { shape, strides, offset })), a)

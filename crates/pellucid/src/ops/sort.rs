@@ -1,7 +1,7 @@
 //! Order along an axis.
 
 use super::{along, apply, slice_axis};
-use crate::array::Array;
+use crate::array::{Array, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::Op;
 
@@ -11,9 +11,9 @@ use crate::op::Op;
 /// use pellucid::{Array, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([3, 1, 2]);
-/// assert_eq!(ops::sort(&a, -1)?.to_vec::<i32>()?, [1, 2, 3]);
-/// assert_eq!(ops::argsort(&a, -1)?.to_vec::<u32>()?, [1, 2, 0]);
-/// assert_eq!(ops::topk(&a, 2, -1)?.to_vec::<i32>()?, [2, 3]);
+/// assert_eq!(ops::sort(&a, -1).to_vec::<i32>()?, [1, 2, 3]);
+/// assert_eq!(ops::argsort(&a, -1).to_vec::<u32>()?, [1, 2, 0]);
+/// assert_eq!(ops::topk(&a, 2, -1).to_vec::<i32>()?, [2, 3]);
 /// # Ok(())
 /// # }
 /// ```
@@ -21,8 +21,9 @@ use crate::op::Op;
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
 #[track_caller]
-pub fn sort(a: &Array, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, axis) = along("sort", a, axis.into())?;
+pub fn sort(a: &Array, axis: impl Into<Option<i64>>) -> Array {
+    ok!(a);
+    let (a, axis) = ok!(along("sort", a, axis.into()));
     apply(Op::Sort { axis }, &a)
 }
 
@@ -31,8 +32,9 @@ pub fn sort(a: &Array, axis: impl Into<Option<i64>>) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
 #[track_caller]
-pub fn argsort(a: &Array, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, axis) = along("argsort", a, axis.into())?;
+pub fn argsort(a: &Array, axis: impl Into<Option<i64>>) -> Array {
+    ok!(a);
+    let (a, axis) = ok!(along("argsort", a, axis.into()));
     apply(Op::Argsort { axis }, &a)
 }
 
@@ -53,9 +55,10 @@ fn check_kth(function: &'static str, a: &Array, axis: usize, kth: i64) -> Result
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Index`] if `kth` is outside it.
 #[track_caller]
-pub fn partition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, axis) = along("partition", a, axis.into())?;
-    check_kth("partition", &a, axis, kth)?;
+pub fn partition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Array {
+    ok!(a);
+    let (a, axis) = ok!(along("partition", a, axis.into()));
+    ok!(check_kth("partition", &a, axis, kth));
     apply(Op::Sort { axis }, &a)
 }
 
@@ -64,9 +67,10 @@ pub fn partition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Result<Ar
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Index`] if `kth` is outside it.
 #[track_caller]
-pub fn argpartition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, axis) = along("argpartition", a, axis.into())?;
-    check_kth("argpartition", &a, axis, kth)?;
+pub fn argpartition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Array {
+    ok!(a);
+    let (a, axis) = ok!(along("argpartition", a, axis.into()));
+    ok!(check_kth("argpartition", &a, axis, kth));
     apply(Op::Argsort { axis }, &a)
 }
 
@@ -75,13 +79,14 @@ pub fn argpartition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Result
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if it has fewer than `k` elements.
 #[track_caller]
-pub fn topk(a: &Array, k: usize, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, axis) = along("topk", a, axis.into())?;
+pub fn topk(a: &Array, k: usize, axis: impl Into<Option<i64>>) -> Array {
+    ok!(a);
+    let (a, axis) = ok!(along("topk", a, axis.into()));
     let size = a.shape()[axis];
     if k > size {
         let message = format!("k is {k}, but axis {axis} of shape {} has {size} elements", a.shape_ref());
-        return Err(Error::argument("topk", message));
+        return fail(Error::argument("topk", message));
     }
-    let sorted = apply(Op::Sort { axis }, &a)?;
+    let sorted = apply(Op::Sort { axis }, &a);
     slice_axis(&sorted, axis, if k == 0 { 0 } else { size - k }, k, 1)
 }

@@ -5,7 +5,7 @@ use super::elementwise::{greater_equal, where_};
 use super::reduce::sum;
 use super::shape::{broadcast_to, moveaxis};
 use super::{apply2, cast, flat, shaped, slice_axis};
-use crate::array::{Array, Dtype, Shape, check_axis_count, resolve_axis};
+use crate::array::{Array, Dtype, Shape, check_axis_count, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Op, SliceSpec};
 
@@ -14,7 +14,7 @@ use crate::op::{Op, SliceSpec};
 /// ```
 /// use pellucid::{Dtype, ops};
 /// # fn main() -> pellucid::Result<()> {
-/// assert_eq!(ops::tri(2, 3, 0, Dtype::Int32)?.to_vec::<i32>()?, [1, 0, 0, 1, 1, 0]);
+/// assert_eq!(ops::tri(2, 3, 0, Dtype::Int32).to_vec::<i32>()?, [1, 0, 0, 1, 1, 0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -22,9 +22,9 @@ use crate::op::{Op, SliceSpec};
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
-pub fn tri(n: usize, m: impl Into<Option<usize>>, k: i64, dtype: Dtype) -> Result<Array> {
-    let (rows, columns) = grid("tri", n, m.into().unwrap_or(n), k)?;
-    cast(&greater_equal(rows, columns)?, dtype)
+pub fn tri(n: usize, m: impl Into<Option<usize>>, k: i64, dtype: Dtype) -> Array {
+    let (rows, columns) = grid("tri", n, m.into().unwrap_or(n), k);
+    cast(&greater_equal(rows, columns), dtype)
 }
 
 /// The last two axes of a shape; an error if there are fewer.
@@ -40,9 +40,10 @@ fn matrix(function: &'static str, a: &Array) -> Result<[usize; 2]> {
 /// # Errors
 /// [`Error::Shape`] if there are fewer than two axes.
 #[track_caller]
-pub fn tril(a: &Array, k: i64) -> Result<Array> {
-    let [n, m] = matrix("tril", a)?;
-    where_(&tri(n, m, k, Dtype::Bool)?, a, &zeros(Shape::default(), a.dtype())?)
+pub fn tril(a: &Array, k: i64) -> Array {
+    ok!(a);
+    let [n, m] = ok!(matrix("tril", a));
+    where_(&tri(n, m, k, Dtype::Bool), a, &zeros(Shape::default(), a.dtype()))
 }
 
 /// The elements on and above the diagonal `k` of the last two axes; zeros below.
@@ -50,9 +51,10 @@ pub fn tril(a: &Array, k: i64) -> Result<Array> {
 /// # Errors
 /// [`Error::Shape`] if there are fewer than two axes.
 #[track_caller]
-pub fn triu(a: &Array, k: i64) -> Result<Array> {
-    let [n, m] = matrix("triu", a)?;
-    where_(&tri(n, m, k.saturating_sub(1), Dtype::Bool)?, &zeros(Shape::default(), a.dtype())?, a)
+pub fn triu(a: &Array, k: i64) -> Array {
+    ok!(a);
+    let [n, m] = ok!(matrix("triu", a));
+    where_(&tri(n, m, k.saturating_sub(1), Dtype::Bool), &zeros(Shape::default(), a.dtype()), a)
 }
 
 /// Of one axis, the square array with the elements on the diagonal `k`; of two, the elements on that diagonal.
@@ -60,14 +62,15 @@ pub fn triu(a: &Array, k: i64) -> Result<Array> {
 /// # Errors
 /// [`Error::Shape`] if there are more or fewer axes, or the result does not fit 64-bit addresses.
 #[track_caller]
-pub fn diag(a: &Array, k: i64) -> Result<Array> {
+pub fn diag(a: &Array, k: i64) -> Array {
+    ok!(a);
     match *a.shape() {
         [_, _] => diagonal(a, k, 0, 1),
         [len] => {
             let away = usize::try_from(k.unsigned_abs()).unwrap_or(usize::MAX);
             let n = len.saturating_add(away);
             let square = Shape::from([n, n]);
-            square.check("diag", a.itemsize())?;
+            ok!(square.check("diag", a.itemsize()));
             if len == 0 {
                 return zeros(square, a.dtype());
             }
@@ -77,10 +80,10 @@ pub fn diag(a: &Array, k: i64) -> Result<Array> {
                 size: smallvec::smallvec![len],
                 step: smallvec::smallvec![n as isize + 1],
             };
-            let target = zeros(n * n, a.dtype())?;
-            shaped(&apply2(Op::SliceUpdate(Box::new(spec)), target, a.clone())?, square)
+            let target = zeros(n * n, a.dtype());
+            shaped(&apply2(Op::SliceUpdate(Box::new(spec)), target, a.clone()), square)
         }
-        _ => Err(Error::shape("diag", format!("needs one or two axes (shape {})", a.shape_ref()))),
+        _ => fail(Error::shape("diag", format!("needs one or two axes (shape {})", a.shape_ref()))),
     }
 }
 
@@ -89,16 +92,19 @@ pub fn diag(a: &Array, k: i64) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if both are the same.
 #[track_caller]
-pub fn diagonal(a: &Array, offset: i64, axis1: i64, axis2: i64) -> Result<Array> {
+pub fn diagonal(a: &Array, offset: i64, axis1: i64, axis2: i64) -> Array {
+    ok!(a);
     let name = "diagonal";
-    let (first, second) = (resolve_axis(name, axis1, a.ndim())?, resolve_axis(name, axis2, a.ndim())?);
+    let (first, second) =
+        (ok!(resolve_axis(name, axis1, a.ndim())), ok!(resolve_axis(name, axis2, a.ndim())));
     if first == second {
-        return Err(Error::argument(name, format!("axes {axis1} and {axis2} are the same")));
+        return fail(Error::argument(name, format!("axes {axis1} and {axis2} are the same")));
     }
     let (n, m) = (a.shape()[first], a.shape()[second]);
     // `first` moves to the end, which shifts the axes behind it.
-    let moved = moveaxis(a, first as i64, -1)?;
-    let moved = moveaxis(&moved, (second - usize::from(second > first)) as i64, -1)?;
+    let moved = moveaxis(a, first as i64, -1);
+    let moved = moveaxis(&moved, (second - usize::from(second > first)) as i64, -1);
+    ok!(&moved);
     let away = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
     let (start, len) = if offset >= 0 {
         (away, n.min(m.saturating_sub(away)))
@@ -108,7 +114,7 @@ pub fn diagonal(a: &Array, offset: i64, axis1: i64, axis2: i64) -> Result<Array>
     let mut shape = Shape::from(&moved.shape()[..moved.ndim() - 2]);
     shape.push(n * m);
     let last = shape.len() - 1;
-    let joined = shaped(&moved, shape)?;
+    let joined = shaped(&moved, shape);
     slice_axis(&joined, last, if len == 0 { 0 } else { start }, len, m as isize + 1)
 }
 
@@ -117,17 +123,11 @@ pub fn diagonal(a: &Array, offset: i64, axis1: i64, axis2: i64) -> Result<Array>
 /// # Errors
 /// As for [`diagonal`].
 #[track_caller]
-pub fn trace(
-    a: &Array,
-    offset: i64,
-    axis1: i64,
-    axis2: i64,
-    dtype: impl Into<Option<Dtype>>,
-) -> Result<Array> {
-    let total = sum(&diagonal(a, offset, axis1, axis2)?, -1, false)?;
+pub fn trace(a: &Array, offset: i64, axis1: i64, axis2: i64, dtype: impl Into<Option<Dtype>>) -> Array {
+    let total = sum(&diagonal(a, offset, axis1, axis2), -1, false);
     match dtype.into() {
         Some(dtype) => cast(&total, dtype),
-        None => Ok(total),
+        None => total,
     }
 }
 
@@ -145,8 +145,9 @@ pub enum Indexing {
 /// # Errors
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
-pub fn meshgrid(arrays: &[&Array], sparse: bool, indexing: Indexing) -> Result<Vec<Array>> {
-    check_axis_count("meshgrid", arrays.len())?;
+pub fn meshgrid(arrays: &[&Array], sparse: bool, indexing: Indexing) -> Vec<Array> {
+    ok!(arrays);
+    ok!(check_axis_count("meshgrid", arrays.len()));
     let mut whole: Shape = arrays.iter().map(|a| a.size()).collect();
     let axis_of = |i: usize| match i {
         0 | 1 if indexing == Indexing::Xy && arrays.len() > 1 => 1 - i,
@@ -159,8 +160,8 @@ pub fn meshgrid(arrays: &[&Array], sparse: bool, indexing: Indexing) -> Result<V
     for (i, a) in arrays.iter().enumerate() {
         let mut shape: Shape = std::iter::repeat_n(1, arrays.len()).collect();
         shape.as_mut_slice()[axis_of(i)] = a.size();
-        let line = shaped(&flat(a)?, shape)?;
-        results.push(if sparse { line } else { broadcast_to(&line, &whole)? });
+        let line = shaped(&flat(a), shape);
+        results.push(if sparse { line } else { broadcast_to(&line, &whole) });
     }
-    Ok(results)
+    results
 }

@@ -1,7 +1,7 @@
 //! Distributions, composed from random bits step by step as MLX does, so that the same key gives the same numbers.
 
 use super::keys::bits;
-use crate::array::{Array, Dtype, Shape, resolve_axis};
+use crate::array::{Array, Dtype, Shape, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::ops::{self, Operand};
 
@@ -25,7 +25,7 @@ fn check_floating(function: &'static str, dtype: Dtype) -> Result<()> {
 
 /// A parameter in the type it is used in.
 #[track_caller]
-fn parameter(function: &'static str, value: &Operand, dtype: Dtype) -> Result<Array> {
+fn parameter(function: &'static str, value: &Operand, dtype: Dtype) -> Array {
     value.to_array(function, dtype)
 }
 
@@ -41,29 +41,32 @@ pub fn uniform<'a, 'b>(
     shape: impl Into<Shape>,
     dtype: Dtype,
     key: Option<&Array>,
-) -> Result<Array> {
+) -> Array {
+    let (low, high) = (low.into(), high.into());
+    ok!(&low, &high, key);
     let below_one = match dtype {
         Dtype::Float16 => 1.0 - f64::from(half::f16::EPSILON) / 2.0,
         Dtype::Bfloat16 => 1.0 - f64::from(half::bf16::EPSILON) / 2.0,
         Dtype::Float32 => 1.0 - f64::from(f32::EPSILON) / 2.0,
         _ => {
             let message = format!("gives float16, bfloat16 or float32, not {dtype}; convert with astype");
-            return Err(Error::dtype("uniform", message));
+            return fail(Error::dtype("uniform", message));
         }
     };
     let shape = shape.into();
-    let (low, high) = (parameter("uniform", &low.into(), dtype)?, parameter("uniform", &high.into(), dtype)?);
-    let range = ops::subtract(&high, &low)?;
-    check_shape("uniform", &shape, range.shape_ref())?;
-    let words = ops::astype(&bits(shape, 4, key)?, Dtype::Float32)?;
-    let unit = ops::divide(&words, f64::from(u32::MAX as f32))?;
-    let unit = ops::astype(&ops::minimum(&unit, below_one)?, dtype)?;
-    ops::add(ops::multiply(range, unit)?, low)
+    let (low, high) = (parameter("uniform", &low, dtype), parameter("uniform", &high, dtype));
+    let range = ops::subtract(&high, &low);
+    ok!(&range);
+    ok!(check_shape("uniform", &shape, range.shape_ref()));
+    let words = ops::astype(&bits(shape, 4, key), Dtype::Float32);
+    let unit = ops::divide(&words, f64::from(u32::MAX as f32));
+    let unit = ops::astype(&ops::minimum(&unit, below_one), dtype);
+    ops::add(ops::multiply(range, unit), low)
 }
 
 /// Numbers strictly between −1 and 1, as the distributions below begin.
 #[track_caller]
-fn symmetric(shape: impl Into<Shape>, key: Option<&Array>) -> Result<Array> {
+fn symmetric(shape: impl Into<Shape>, key: Option<&Array>) -> Array {
     uniform(-1.0 + f64::from(f32::EPSILON) / 2.0, 1.0, shape, Dtype::Float32, key)
 }
 
@@ -79,39 +82,40 @@ pub fn normal<'a, 'b>(
     loc: impl Into<Operand<'a>>,
     scale: impl Into<Operand<'b>>,
     key: Option<&Array>,
-) -> Result<Array> {
+) -> Array {
     let (shape, loc, scale) = (shape.into(), loc.into(), scale.into());
+    ok!(&loc, &scale, key);
     if !dtype.is_complex() {
-        check_floating("normal", dtype)?;
+        ok!(check_floating("normal", dtype));
     }
-    check_shape("normal", &shape, &loc.shape())?;
-    check_shape("normal", &shape, &scale.shape())?;
+    ok!(check_shape("normal", &shape, &loc.shape()));
+    ok!(check_shape("normal", &shape, &scale.shape()));
     let mut samples = if dtype.is_complex() {
         let mut pairs = shape.clone();
         pairs.push(2);
-        let parts = ops::erfinv(&symmetric(pairs, key)?)?;
-        ops::reshape(&ops::view(&parts, Dtype::Complex64)?, sizes(&shape)?)?
+        let parts = ops::erfinv(&symmetric(pairs, key));
+        ops::reshape(&ops::view(&parts, Dtype::Complex64), ok!(sizes(&shape)))
     } else {
-        ops::astype(&ops::erfinv(&symmetric(shape, key)?)?, dtype)?
+        ops::astype(&ops::erfinv(&symmetric(shape, key)), dtype)
     };
     // The complex samples are not scaled by √2, as in MLX: each part has the variance ½.
     let factor = match (dtype.is_complex(), scale.number()) {
         (false, _) => {
-            let root = parameter("normal", &std::f64::consts::SQRT_2.into(), dtype)?;
+            let root = parameter("normal", &std::f64::consts::SQRT_2.into(), dtype);
             Some(match scale.number() {
                 Some(one) if one.to_f64() == 1.0 => root,
-                _ => ops::multiply(root, parameter("normal", &scale, dtype)?)?,
+                _ => ops::multiply(root, parameter("normal", &scale, dtype)),
             })
         }
         (true, Some(one)) if one.to_f64() == 1.0 => None,
-        (true, _) => Some(parameter("normal", &scale, dtype)?),
+        (true, _) => Some(parameter("normal", &scale, dtype)),
     };
     if let Some(factor) = factor {
-        samples = ops::multiply(factor, samples)?;
+        samples = ops::multiply(factor, samples);
     }
     match loc.number() {
-        Some(zero) if zero.to_f64() == 0.0 => Ok(samples),
-        _ => ops::add(parameter("normal", &loc, dtype)?, samples),
+        Some(zero) if zero.to_f64() == 0.0 => samples,
+        _ => ops::add(parameter("normal", &loc, dtype), samples),
     }
 }
 
@@ -134,19 +138,22 @@ pub fn truncated_normal<'a, 'b>(
     shape: Option<Shape>,
     dtype: Dtype,
     key: Option<&Array>,
-) -> Result<Array> {
+) -> Array {
     let name = "truncated_normal";
-    check_floating(name, dtype)?;
-    let (lower, upper) = (parameter(name, &lower.into(), dtype)?, parameter(name, &upper.into(), dtype)?);
+    let (lower, upper) = (lower.into(), upper.into());
+    ok!(&lower, &upper, key);
+    ok!(check_floating(name, dtype));
+    let (lower, upper) = (parameter(name, &lower, dtype), parameter(name, &upper, dtype));
+    ok!(&lower, &upper);
     let shape = match shape {
         Some(shape) => shape,
-        None => lower.shape_ref().broadcast_for(name, upper.shape_ref())?,
+        None => ok!(lower.shape_ref().broadcast_for(name, upper.shape_ref())),
     };
-    let root = parameter(name, &std::f64::consts::SQRT_2.into(), dtype)?;
-    let low = ops::erf(&ops::divide(&lower, &root)?)?;
-    let high = ops::erf(&ops::divide(&upper, &root)?)?;
-    let samples = ops::multiply(&root, ops::erfinv(&uniform(&low, &high, shape, dtype, key)?)?)?;
-    ops::maximum(ops::minimum(&upper, samples)?, &lower)
+    let root = parameter(name, &std::f64::consts::SQRT_2.into(), dtype);
+    let low = ops::erf(&ops::divide(&lower, &root));
+    let high = ops::erf(&ops::divide(&upper, &root));
+    let samples = ops::multiply(&root, ops::erfinv(&uniform(&low, &high, shape, dtype, key)));
+    ops::maximum(ops::minimum(&upper, samples), &lower)
 }
 
 /// Numbers of the standard Gumbel distribution.
@@ -154,9 +161,9 @@ pub fn truncated_normal<'a, 'b>(
 /// # Errors
 /// [`Error::Dtype`] unless the type is `float16`, `bfloat16` or `float32`.
 #[track_caller]
-pub fn gumbel(shape: impl Into<Shape>, dtype: Dtype, key: Option<&Array>) -> Result<Array> {
-    let once = ops::negative(&ops::log(&uniform(0, 1, shape, dtype, key)?)?)?;
-    ops::negative(&ops::log(&once)?)
+pub fn gumbel(shape: impl Into<Shape>, dtype: Dtype, key: Option<&Array>) -> Array {
+    let once = ops::negative(&ops::log(&uniform(0, 1, shape, dtype, key)));
+    ops::negative(&ops::log(&once))
 }
 
 /// Numbers of the Laplace distribution around `loc` with the width `scale`.
@@ -164,24 +171,19 @@ pub fn gumbel(shape: impl Into<Shape>, dtype: Dtype, key: Option<&Array>) -> Res
 /// # Errors
 /// [`Error::Dtype`] for types that are not real floating ones.
 #[track_caller]
-pub fn laplace(
-    shape: impl Into<Shape>,
-    dtype: Dtype,
-    loc: f64,
-    scale: f64,
-    key: Option<&Array>,
-) -> Result<Array> {
-    check_floating("laplace", dtype)?;
-    let u = symmetric(shape, key)?;
-    let tail = ops::log1p(&ops::multiply(-1.0, ops::abs(&u)?)?)?;
-    let mut samples = ops::astype(&ops::multiply(ops::sign(&u)?, tail)?, dtype)?;
+pub fn laplace(shape: impl Into<Shape>, dtype: Dtype, loc: f64, scale: f64, key: Option<&Array>) -> Array {
+    ok!(key);
+    ok!(check_floating("laplace", dtype));
+    let u = symmetric(shape, key);
+    let tail = ops::log1p(&ops::multiply(-1.0, ops::abs(&u)));
+    let mut samples = ops::astype(&ops::multiply(ops::sign(&u), tail), dtype);
     if scale != 1.0 {
-        samples = ops::multiply(scale, samples)?;
+        samples = ops::multiply(scale, samples);
     }
     if loc != 0.0 {
-        samples = ops::add(loc, samples)?;
+        samples = ops::add(loc, samples);
     }
-    Ok(samples)
+    samples
 }
 
 /// True with the probability `p`. Without a shape, that of `p`.
@@ -190,19 +192,20 @@ pub fn laplace(
 /// [`Error::Dtype`] if the probability is not a real floating number, [`Error::Shape`] if it does not broadcast to the
 /// shape.
 #[track_caller]
-pub fn bernoulli<'p>(p: impl Into<Operand<'p>>, shape: Option<Shape>, key: Option<&Array>) -> Result<Array> {
+pub fn bernoulli<'p>(p: impl Into<Operand<'p>>, shape: Option<Shape>, key: Option<&Array>) -> Array {
     let p = p.into();
+    ok!(&p, key);
     if !p.dtype().is_floating() {
         let message = format!("the probability must be a real floating number, not {}", p.dtype());
-        return Err(Error::dtype("bernoulli", message));
+        return fail(Error::dtype("bernoulli", message));
     }
     let shape = shape.unwrap_or_else(|| p.shape());
-    check_shape("bernoulli", &shape, &p.shape())?;
+    ok!(check_shape("bernoulli", &shape, &p.shape()));
     // The smallest float above every word, so that a probability of one is never missed.
     let above = (u32::MAX as f32).next_up();
     let dtype = p.dtype().promote(Dtype::Float32);
-    let limit = ops::multiply(parameter("bernoulli", &p, dtype)?, above)?;
-    ops::less(bits(shape, 4, key)?, limit)
+    let limit = ops::multiply(parameter("bernoulli", &p, dtype), above);
+    ops::less(bits(shape, 4, key), limit)
 }
 
 /// What [`categorical`] draws for each distribution.
@@ -222,9 +225,10 @@ pub enum Samples {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if it is empty or the shapes do not fit.
 #[track_caller]
-pub fn categorical(logits: &Array, axis: i64, samples: Samples, key: Option<&Array>) -> Result<Array> {
+pub fn categorical(logits: &Array, axis: i64, samples: Samples, key: Option<&Array>) -> Array {
+    ok!(logits, key);
     let name = "categorical";
-    let axis = resolve_axis(name, axis, logits.ndim())?;
+    let axis = ok!(resolve_axis(name, axis, logits.ndim()));
     let choices = logits.shape()[axis];
     let mut others = logits.shape_ref().clone();
     others.remove(axis);
@@ -232,10 +236,10 @@ pub fn categorical(logits: &Array, axis: i64, samples: Samples, key: Option<&Arr
         Samples::One => (logits.clone(), others, logits.ndim()),
         Samples::Count(count) => {
             others.push(count);
-            (ops::expand_dims(logits, -1)?, others, logits.ndim() + 1)
+            (ops::expand_dims(logits, -1), others, logits.ndim() + 1)
         }
         Samples::Shape(shape) => {
-            check_shape(name, &shape, &others)?;
+            ok!(check_shape(name, &shape, &others));
             (logits.clone(), shape, logits.ndim())
         }
     };
@@ -243,8 +247,8 @@ pub fn categorical(logits: &Array, axis: i64, samples: Samples, key: Option<&Arr
     let place = axis + shape.len() + 1 - ndim;
     let mut noise = shape;
     noise.insert(place, choices);
-    let noise = gumbel(noise, Dtype::Float32, key)?;
-    ops::argmax(&ops::add(noise, &logits)?, place as i64, false)
+    let noise = gumbel(noise, Dtype::Float32, key);
+    ops::argmax(&ops::add(noise, &logits), place as i64, false)
 }
 
 /// Integers from `low` up to but not including `high`. Where `high` is not above `low`, `low`.
@@ -260,16 +264,17 @@ pub fn randint<'a, 'b>(
     shape: impl Into<Shape>,
     dtype: Dtype,
     key: Option<&Array>,
-) -> Result<Array> {
-    if dtype.is_inexact() {
-        return Err(Error::dtype("randint", format!("gives integers and bool, not {dtype}")));
-    }
+) -> Array {
     let (low, high) = (low.into(), high.into());
-    let (low, high) = (parameter("randint", &low, low.dtype())?, parameter("randint", &high, high.dtype())?);
-    let drawn = ops::floor(&uniform(&low, &high, shape, Dtype::Float32, key)?)?;
-    let last = ops::astype(&ops::subtract(&high, 1)?, dtype)?;
-    let first = ops::astype(&low, dtype)?;
-    ops::maximum(ops::minimum(ops::astype(&drawn, dtype)?, last)?, first)
+    ok!(&low, &high, key);
+    if dtype.is_inexact() {
+        return fail(Error::dtype("randint", format!("gives integers and bool, not {dtype}")));
+    }
+    let (low, high) = (parameter("randint", &low, low.dtype()), parameter("randint", &high, high.dtype()));
+    let drawn = ops::floor(&uniform(&low, &high, shape, Dtype::Float32, key));
+    let last = ops::astype(&ops::subtract(&high, 1), dtype);
+    let first = ops::astype(&low, dtype);
+    ops::maximum(ops::minimum(ops::astype(&drawn, dtype), last), first)
 }
 
 /// The numbers below `n` in random order, as `uint32`.
@@ -277,8 +282,8 @@ pub fn randint<'a, 'b>(
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
-pub fn permutation(n: usize, key: Option<&Array>) -> Result<Array> {
-    ops::argsort(&bits(n, 4, key)?, -1)
+pub fn permutation(n: usize, key: Option<&Array>) -> Array {
+    ops::argsort(&bits(n, 4, key), -1)
 }
 
 /// The array with its parts along an axis in random order.
@@ -286,7 +291,8 @@ pub fn permutation(n: usize, key: Option<&Array>) -> Result<Array> {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
 #[track_caller]
-pub fn permutation_of(a: &Array, axis: i64, key: Option<&Array>) -> Result<Array> {
-    let place = resolve_axis("permutation", axis, a.ndim())?;
-    ops::take(a, &permutation(a.shape()[place], key)?, axis)
+pub fn permutation_of(a: &Array, axis: i64, key: Option<&Array>) -> Array {
+    ok!(a);
+    let place = ok!(resolve_axis("permutation", axis, a.ndim()));
+    ops::take(a, &permutation(a.shape()[place], key), axis)
 }

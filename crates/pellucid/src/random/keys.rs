@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher};
 
-use crate::array::{Array, Dtype, Inputs, Shape};
+use crate::array::{Array, Dtype, Inputs, Shape, fail, ok};
 use crate::backend::cpu::threefry;
 use crate::error::{Error, Result};
 use crate::op::Op;
@@ -18,8 +18,8 @@ fn words(seed: u64) -> [u32; 2] {
 }
 
 #[track_caller]
-fn from_words(words: [u32; 2]) -> Result<Array> {
-    Array::from_bytes("key", bytemuck::cast_slice(&words), Shape::from(2), Dtype::Uint32)
+fn from_words(words: [u32; 2]) -> Array {
+    ok!(Array::from_bytes("key", bytemuck::cast_slice(&words), Shape::from(2), Dtype::Uint32))
 }
 
 /// A key for random numbers: two words of `uint32`.
@@ -27,7 +27,7 @@ fn from_words(words: [u32; 2]) -> Result<Array> {
 /// # Errors
 /// [`Error::Memory`] if there is no memory for it.
 #[track_caller]
-pub fn key(seed: u64) -> Result<Array> {
+pub fn key(seed: u64) -> Array {
     from_words(words(seed))
 }
 
@@ -42,10 +42,10 @@ pub fn seed(seed: u64) {
 /// use pellucid::random;
 /// # fn main() -> pellucid::Result<()> {
 /// random::seed(7);
-/// let state = random::state()?;
-/// let first = random::uniform(0, 1, 3, pellucid::Dtype::Float32, None)?.to_vec::<f32>()?;
+/// let state = random::state();
+/// let first = random::uniform(0, 1, 3, pellucid::Dtype::Float32, None).to_vec::<f32>()?;
 /// random::set_state(&state)?;
-/// assert_eq!(random::uniform(0, 1, 3, pellucid::Dtype::Float32, None)?.to_vec::<f32>()?, first);
+/// assert_eq!(random::uniform(0, 1, 3, pellucid::Dtype::Float32, None).to_vec::<f32>()?, first);
 /// # Ok(())
 /// # }
 /// ```
@@ -53,7 +53,7 @@ pub fn seed(seed: u64) {
 /// # Errors
 /// [`Error::Memory`] if there is no memory for it.
 #[track_caller]
-pub fn state() -> Result<Array> {
+pub fn state() -> Array {
     let state = STATE.get().unwrap_or_else(fresh);
     STATE.set(Some(state));
     from_words(state)
@@ -64,6 +64,7 @@ pub fn state() -> Result<Array> {
 /// # Errors
 /// [`Error::Argument`] if the key is not two words of `uint32`; what made its evaluation impossible.
 pub fn set_state(key: &Array) -> Result<()> {
+    key.check()?;
     check_key("set_state", key)?;
     let words = key.to_vec::<u32>()?;
     STATE.set(Some([words[0], words[1]]));
@@ -85,9 +86,9 @@ fn check_key(function: &'static str, key: &Array) -> Result<()> {
 
 /// The given key, or the next of this thread's sequence.
 #[track_caller]
-pub(super) fn key_or_next(key: Option<&Array>) -> Result<Array> {
+pub(super) fn key_or_next(key: Option<&Array>) -> Array {
     if let Some(key) = key {
-        return Ok(key.clone());
+        return key.clone();
     }
     let state = STATE.get().unwrap_or_else(fresh);
     // As `split` in two: the first key is kept, the second one used.
@@ -101,17 +102,18 @@ pub(super) fn key_or_next(key: Option<&Array>) -> Result<Array> {
 /// # Errors
 /// [`Error::Argument`] if the width is another, or the key is not two words of `uint32`.
 #[track_caller]
-pub fn bits(shape: impl Into<Shape>, width: u8, key: Option<&Array>) -> Result<Array> {
+pub fn bits(shape: impl Into<Shape>, width: u8, key: Option<&Array>) -> Array {
+    ok!(key);
     if let Some(key) = key {
-        check_key("bits", key)?;
+        ok!(check_key("bits", key));
     }
     if !matches!(width, 1 | 2 | 4) {
-        return Err(Error::argument("bits", format!("width must be 1, 2 or 4 bytes, not {width}")));
+        return fail(Error::argument("bits", format!("width must be 1, 2 or 4 bytes, not {width}")));
     }
     let shape = shape.into();
-    shape.check("bits", width.into())?;
+    ok!(shape.check("bits", width.into()));
     let mut inputs = Inputs::new();
-    inputs.push(key_or_next(key)?);
+    inputs.push(key_or_next(key));
     Array::from_op(Op::RandomBits { shape, width }, inputs)
 }
 
@@ -120,6 +122,6 @@ pub fn bits(shape: impl Into<Shape>, width: u8, key: Option<&Array>) -> Result<A
 /// # Errors
 /// [`Error::Argument`] if the key is not two words of `uint32`.
 #[track_caller]
-pub fn split(key: &Array, num: usize) -> Result<Array> {
+pub fn split(key: &Array, num: usize) -> Array {
     bits([num, 2], 4, Some(key))
 }

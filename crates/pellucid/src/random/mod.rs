@@ -6,9 +6,9 @@
 //! ```
 //! use pellucid::{Dtype, random};
 //! # fn main() -> pellucid::Result<()> {
-//! let key = random::key(7)?;
-//! let a = random::uniform(0, 1, [3], Dtype::Float32, Some(&key))?;
-//! let b = random::uniform(0, 1, [3], Dtype::Float32, Some(&key))?;
+//! let key = random::key(7);
+//! let a = random::uniform(0, 1, [3], Dtype::Float32, Some(&key));
+//! let b = random::uniform(0, 1, [3], Dtype::Float32, Some(&key));
 //! assert_eq!(a.to_vec::<f32>()?, b.to_vec::<f32>()?);
 //! # Ok(())
 //! # }

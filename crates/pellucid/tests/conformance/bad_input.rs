@@ -7,8 +7,8 @@ use pellucid::{Array, Axes, Device, DeviceType, Dtype, Error, Result, idx, rando
 use crate::conformance;
 
 /// Fails unless the message has all of these parts.
-fn says<T: std::fmt::Debug>(result: Result<T>, parts: &[&str]) {
-    let text = result.unwrap_err().to_string();
+fn says(result: impl Outcome, parts: &[&str]) {
+    let text = result.error().to_string();
     assert!(text.starts_with('['), "the function comes first: {text}");
     assert!(!text.contains("internal error"), "{text}");
     for part in parts {
@@ -16,15 +16,44 @@ fn says<T: std::fmt::Debug>(result: Result<T>, parts: &[&str]) {
     }
 }
 
+/// What calls return: arrays that carry an error, or a result.
+trait Outcome {
+    fn error(self) -> Error;
+}
+
+impl<T: std::fmt::Debug> Outcome for Result<T> {
+    fn error(self) -> Error {
+        self.unwrap_err()
+    }
+}
+
+impl Outcome for Array {
+    fn error(self) -> Error {
+        self.check().unwrap_err()
+    }
+}
+
+impl Outcome for Vec<Array> {
+    fn error(self) -> Error {
+        self.iter().try_for_each(Array::check).unwrap_err()
+    }
+}
+
+impl Outcome for (Array, Array) {
+    fn error(self) -> Error {
+        vec![self.0, self.1].error()
+    }
+}
+
 fn zeros(shape: &[usize]) -> Array {
-    ops::zeros(shape, Dtype::Float32).unwrap()
+    ops::zeros(shape, Dtype::Float32)
 }
 
 conformance! {
     fn shapes_that_do_not_broadcast() {
         let (a, b) = (zeros(&[2, 3]), zeros(&[4]));
         says(ops::add(&a, &b), &["[add]", "[2, 3]", "[4]"]);
-        says(ops::where_(&ops::ones([5], Dtype::Bool).unwrap(), &a, &b), &["[2, 3]"]);
+        says(ops::where_(&ops::ones([5], Dtype::Bool), &a, &b), &["[2, 3]"]);
         says(ops::broadcast_to(&a, [3, 2]), &["[broadcast_to]", "[2, 3]", "[3, 2]"]);
         says(ops::broadcast_to(&a, [3]), &["[2, 3]", "[3]"]);
         says(ops::broadcast_arrays(&[&a, &b]), &["[2, 3]", "[4]"]);
@@ -59,7 +88,7 @@ conformance! {
         says(ops::stack(&[&zeros(&[2]), &zeros(&[3])], 0), &["[stack]", "[2]", "[3]"]);
         says(ops::split(&zeros(&[7]), 2, 0), &["[split]", "7", "2"]);
         says(ops::split(&zeros(&[7]), 0, 0), &["[split]", "0"]);
-        says(ops::view(&ops::zeros([3], Dtype::Uint8).unwrap(), Dtype::Float32), &["[view]", "float32", "uint8"]);
+        says(ops::view(&ops::zeros([3], Dtype::Uint8), Dtype::Float32), &["[view]", "float32", "uint8"]);
         says(ops::slice_update(&zeros(&[4]), &zeros(&[3]), &idx![..2]), &["[slice_update]", "[2]", "[3]"]);
         says(ops::squeeze(&zeros(&[2, 1]), 0), &["[squeeze]", "2"]);
         says(ops::diag(&zeros(&[1, 1, 1]), 0), &["[diag]", "[1, 1, 1]"]);
@@ -120,15 +149,15 @@ conformance! {
 
     fn slices_beyond_the_ends_are_cut_as_in_python() {
         let a = Array::from([0, 1, 2]);
-        assert_eq!(a.index(idx![-100..100]).unwrap().to_vec::<i32>().unwrap(), [0, 1, 2]);
-        assert_eq!(a.index([Index::step(i64::MAX, i64::MIN, -1)]).unwrap().to_vec::<i32>().unwrap(), [2, 1, 0]);
-        assert_eq!(a.index([Index::step(None, None, i64::MIN)]).unwrap().to_vec::<i32>().unwrap(), [2]);
-        assert_eq!(a.index([Index::step(None, None, i64::MAX)]).unwrap().to_vec::<i32>().unwrap(), [0]);
-        assert_eq!(a.index(idx![3..]).unwrap().shape(), [0]);
+        assert_eq!(a.index(idx![-100..100]).to_vec::<i32>().unwrap(), [0, 1, 2]);
+        assert_eq!(a.index([Index::step(i64::MAX, i64::MIN, -1)]).to_vec::<i32>().unwrap(), [2, 1, 0]);
+        assert_eq!(a.index([Index::step(None, None, i64::MIN)]).to_vec::<i32>().unwrap(), [2]);
+        assert_eq!(a.index([Index::step(None, None, i64::MAX)]).to_vec::<i32>().unwrap(), [0]);
+        assert_eq!(a.index(idx![3..]).shape(), [0]);
     }
 
     fn element_types_that_a_function_does_not_take() {
-        let (f, c, b) = (zeros(&[2]), ops::zeros([2], Dtype::Complex64).unwrap(), Array::from([true]));
+        let (f, c, b) = (zeros(&[2]), ops::zeros([2], Dtype::Complex64), Array::from([true]));
         says(ops::bitwise_and(&f, 1), &["[bitwise_and]", "float32"]);
         says(ops::left_shift(&f, &f), &["[left_shift]", "float32"]);
         says(ops::floor(&c), &["[floor]", "complex64"]);
@@ -178,20 +207,20 @@ conformance! {
         says(ops::arange(0, i64::MAX, 1, None), &["[arange]"]);
         says(ops::linspace(0.0, 1.0, huge, true, Dtype::Float32), &[]);
         says(ops::diag(&zeros(&[2]), i64::MAX), &["[diag]"]);
-        says(ops::outer(&ops::broadcast_to(&zeros(&[1]), [1 << 40]).unwrap(), &ops::broadcast_to(&zeros(&[1]), [1 << 40]).unwrap()), &[]);
+        says(ops::outer(&ops::broadcast_to(&zeros(&[1]), [1 << 40]), &ops::broadcast_to(&zeros(&[1]), [1 << 40])), &[]);
         says(random::bits([huge], 4, None), &["[bits]"]);
-        says(random::split(&random::key(0).unwrap(), huge), &[]);
+        says(random::split(&random::key(0), huge), &[]);
         says(Array::from_slice::<u8>(&[], [huge, 4]), &["[from_slice]"]);
-        assert_eq!(ops::zeros([0, usize::MAX], Dtype::Uint8).map(|a| a.size()).unwrap_or(0), 0);
+        assert_eq!(ops::zeros([0, usize::MAX], Dtype::Uint8).size(), 0);
     }
 
     fn memory_that_is_not_there() {
-        let huge = ops::zeros([1 << 50], Dtype::Float32).unwrap();
-        let copy = ops::add(&huge, 1).unwrap();
+        let huge = ops::zeros([1 << 50], Dtype::Float32);
+        let copy = ops::add(&huge, 1);
         let text = copy.eval().unwrap_err().to_string();
         assert!(text.contains("cannot allocate 4503599627370496 bytes"), "{text}");
         assert!(matches!(copy.eval().unwrap_err().root(), Error::Memory { .. }));
-        assert_eq!(ops::add(&Array::from([1]), 1).unwrap().to_vec::<i32>().unwrap(), [2]);
+        assert_eq!(ops::add(&Array::from([1]), 1).to_vec::<i32>().unwrap(), [2]);
     }
 
     fn ranges_that_do_not_end() {
@@ -206,8 +235,8 @@ conformance! {
         says(ops::stack(&[], 0), &["[stack]"]);
         says(ops::clip(&zeros(&[1]), None, None), &["[clip]"]);
         says(ops::roll(&zeros(&[2, 2]), &[1, 2, 3], [0, 1]), &["[roll]", "3", "2"]);
-        assert_eq!(ops::broadcast_arrays(&[]).unwrap().len(), 0);
-        assert_eq!(ops::meshgrid(&[], false, ops::Indexing::Xy).unwrap().len(), 0);
+        assert_eq!(ops::broadcast_arrays(&[]).len(), 0);
+        assert_eq!(ops::meshgrid(&[], false, ops::Indexing::Xy).len(), 0);
     }
 
     fn devices_that_are_not_there() {
@@ -222,7 +251,7 @@ conformance! {
 
     fn floats_that_do_not_fit_an_integer_become_the_nearest_that_does() {
         let a = Array::from([f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e20, -1e20, -0.9, 3.99]);
-        let cast = |dtype| ops::astype(&a, dtype).unwrap();
+        let cast = |dtype| ops::astype(&a, dtype);
         assert_eq!(cast(Dtype::Int32).to_vec::<i32>().unwrap(), [0, i32::MAX, i32::MIN, i32::MAX, i32::MIN, 0, 3]);
         assert_eq!(cast(Dtype::Int8).to_vec::<i8>().unwrap(), [0, 127, -128, 127, -128, 0, 3]);
         assert_eq!(cast(Dtype::Uint8).to_vec::<u8>().unwrap(), [0, 255, 0, 255, 0, 0, 3]);
@@ -230,29 +259,29 @@ conformance! {
         assert_eq!(cast(Dtype::Int64).to_vec::<i64>().unwrap(), [0, i64::MAX, i64::MIN, i64::MAX, i64::MIN, 0, 3]);
         assert_eq!(cast(Dtype::Bool).to_vec::<bool>().unwrap(), [true; 7]);
         let half = Array::from([f16::NAN, f16::INFINITY, f16::from_f32(-300.5)]);
-        assert_eq!(ops::astype(&half, Dtype::Uint8).unwrap().to_vec::<u8>().unwrap(), [0, 255, 0]);
+        assert_eq!(ops::astype(&half, Dtype::Uint8).to_vec::<u8>().unwrap(), [0, 255, 0]);
         let double = Array::from([f64::NAN, 1e300]);
-        assert_eq!(ops::astype(&double, Dtype::Int64).unwrap().to_vec::<i64>().unwrap(), [0, i64::MAX]);
+        assert_eq!(ops::astype(&double, Dtype::Int64).to_vec::<i64>().unwrap(), [0, i64::MAX]);
     }
 
     fn integer_division_by_zero_is_zero_and_leaves_the_dividend() {
         let (a, zero) = (Array::from([7, -7, i32::MIN]), Array::from([0, 0, -1]));
-        assert_eq!(ops::floor_divide(&a, &zero).unwrap().to_vec::<i32>().unwrap(), [0, 0, i32::MIN]);
-        assert_eq!(ops::remainder(&a, &zero).unwrap().to_vec::<i32>().unwrap(), [7, -7, 0]);
-        assert_eq!(ops::divide(&a, &zero).unwrap().to_vec::<f32>().unwrap()[0], f32::INFINITY);
+        assert_eq!(ops::floor_divide(&a, &zero).to_vec::<i32>().unwrap(), [0, 0, i32::MIN]);
+        assert_eq!(ops::remainder(&a, &zero).to_vec::<i32>().unwrap(), [7, -7, 0]);
+        assert_eq!(ops::divide(&a, &zero).to_vec::<f32>().unwrap()[0], f32::INFINITY);
     }
 
     fn negative_powers_and_wide_shifts_of_integers_have_a_value() {
         let a = Array::from([2, 1, -1, 0]);
-        ops::power(&a, &Array::from([-1])).unwrap().eval().unwrap();
-        ops::left_shift(&a, &Array::from([32])).unwrap().eval().unwrap();
-        ops::right_shift(&a, &Array::from([-1])).unwrap().eval().unwrap();
-        assert_eq!(ops::power(&a, &Array::from([i32::MAX])).unwrap().item_at::<i32>(&[2]).unwrap(), -1);
+        ops::power(&a, &Array::from([-1])).eval().unwrap();
+        ops::left_shift(&a, &Array::from([32])).eval().unwrap();
+        ops::right_shift(&a, &Array::from([-1])).eval().unwrap();
+        assert_eq!(ops::power(&a, &Array::from([i32::MAX])).item_at::<i32>(&[2]).unwrap(), -1);
     }
 
     fn integers_far_apart_are_not_close() {
         let (low, high) = (Array::from([i8::MIN, i8::MIN, 0]), Array::from([i8::MAX, 1, -1]));
-        let close = |rtol, atol| ops::isclose(&low, &high, rtol, atol, false).unwrap().to_vec::<bool>().unwrap();
+        let close = |rtol, atol| ops::isclose(&low, &high, rtol, atol, false).to_vec::<bool>().unwrap();
         assert_eq!(close(1e-5, 1e-8), [false; 3]);
         assert_eq!(close(0.0, 129.0), [false, true, true]);
         assert_eq!(close(0.0, 255.0), [true; 3]);

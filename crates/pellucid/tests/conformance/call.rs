@@ -12,10 +12,10 @@ use crate::arguments::Arguments;
 /// If there is no such function here.
 pub fn call(function: &str, x: &[Array], args: &Arguments) -> Result<Vec<Array>> {
     if let Some(result) = elementwise(function, x).or_else(|| reduction(function, x, args)) {
-        return result.map(|a| vec![a]);
+        return checked(vec![result]);
     }
     if let Some(results) = several(function, x, args) {
-        return results;
+        return checked(results);
     }
     let single = choosing(function, x, args)
         .or_else(|| layout(function, x, args))
@@ -23,7 +23,12 @@ pub fn call(function: &str, x: &[Array], args: &Arguments) -> Result<Vec<Array>>
         .or_else(|| creation(function, x, args))
         .or_else(|| product(function, x, args))
         .or_else(|| from_key(function, x, args));
-    single.unwrap_or_else(|| panic!("no function {function} in call.rs")).map(|a| vec![a])
+    checked(vec![single.unwrap_or_else(|| panic!("no function {function} in call.rs"))])
+}
+
+/// The results, or what was wrong with the call.
+fn checked(results: Vec<Array>) -> Result<Vec<Array>> {
+    results.iter().try_for_each(Array::check).map(|()| results)
 }
 
 macro_rules! by_name {
@@ -35,39 +40,39 @@ macro_rules! by_name {
     };
 }
 
-fn elementwise(function: &str, x: &[Array]) -> Option<Result<Array>> {
+fn elementwise(function: &str, x: &[Array]) -> Option<Array> {
     by_name!(function;
         abs, arccos, arccosh, arcsin, arcsinh, arctan, arctanh, bitwise_invert, ceil, conjugate, cos, cosh, degrees,
         erf, erfinv, exp, expm1, floor, imag, isfinite, isinf, isnan, isneginf, isposinf, log, log10, log1p, log2,
         logical_not, negative, positive, radians, real, reciprocal, rsqrt, sigmoid, sign, sin, sinh, sqrt, square, tan,
         tanh, trunc, zeros_like, ones_like, contiguous, matrix_transpose, atleast_1d, atleast_2d, atleast_3d
-        => |f: fn(&Array) -> Result<Array>| f(&x[0]))
+        => |f: fn(&Array) -> Array| f(&x[0]))
     .or_else(|| {
         by_name!(function;
             add, arctan2, bitwise_and, bitwise_or, bitwise_xor, divide, equal, floor_divide, greater, greater_equal,
             left_shift, less, less_equal, logaddexp, logical_and, logical_or, logical_xor, maximum, minimum, multiply,
             not_equal, power, remainder, right_shift, subtract
-            => |f: fn(Operand<'static>, Operand<'static>) -> Result<Array>| f(x[0].clone().into(), x[1].clone().into()))
+            => |f: fn(Operand<'static>, Operand<'static>) -> Array| f(x[0].clone().into(), x[1].clone().into()))
     })
 }
 
-fn reduction(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Array>> {
+fn reduction(function: &str, x: &[Array], args: &Arguments) -> Option<Array> {
     let keepdims = args.flag("keepdims", false);
     by_name!(function; sum, prod, max, min, all, any, mean, logsumexp, count_nonzero, median
-        => |f: fn(&Array, Axes, bool) -> Result<Array>| f(&x[0], args.axes("axis"), keepdims))
+        => |f: fn(&Array, Axes, bool) -> Array| f(&x[0], args.axes("axis"), keepdims))
     .or_else(|| {
         by_name!(function; cumsum, cumprod, cummax, cummin, logcumsumexp
-        => |f: fn(&Array, Option<i64>, bool, bool) -> Result<Array>| {
+        => |f: fn(&Array, Option<i64>, bool, bool) -> Array| {
             f(&x[0], args.axis("axis"), args.flag("reverse", false), args.flag("inclusive", true))
         })
     })
     .or_else(|| {
         by_name!(function; argmax, argmin
-            => |f: fn(&Array, Option<i64>, bool) -> Result<Array>| f(&x[0], args.axis("axis"), keepdims))
+            => |f: fn(&Array, Option<i64>, bool) -> Array| f(&x[0], args.axis("axis"), keepdims))
     })
     .or_else(|| {
         by_name!(function; sort, argsort
-            => |f: fn(&Array, Option<i64>) -> Result<Array>| f(&x[0], args.axis("axis")))
+            => |f: fn(&Array, Option<i64>) -> Array| f(&x[0], args.axis("axis")))
     })
     .or_else(|| {
         let ddof = args.int("ddof", 0) as usize;
@@ -77,8 +82,10 @@ fn reduction(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Arr
             "softmax" => ops::softmax(&x[0], args.axes("axis"), args.flag("precise", false)),
             "diff" => ops::diff(&x[0], args.int("n", 1) as usize, args.int("axis", -1)),
             "partition" => ops::partition(&x[0], args.int("kth", 0), args.int("axis", -1)),
-            "argpartition" => ops::argpartition(&x[0], args.int("kth", 0), args.int("axis", -1))
-                .and_then(|places| ops::take_along_axis(&x[0], &places, args.int("axis", -1))),
+            "argpartition" => {
+                let places = ops::argpartition(&x[0], args.int("kth", 0), args.int("axis", -1));
+                ops::take_along_axis(&x[0], &places, args.int("axis", -1))
+            }
             "topk" => ops::topk(&x[0], args.count("k"), args.int("axis", -1)),
             _ => return None,
         })
@@ -86,8 +93,8 @@ fn reduction(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Arr
 }
 
 /// Functions that return several arrays.
-fn several(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Vec<Array>>> {
-    let pair = |result: Result<(Array, Array)>| result.map(|(a, b)| vec![a, b]);
+fn several(function: &str, x: &[Array], args: &Arguments) -> Option<Vec<Array>> {
+    let pair = |(a, b): (Array, Array)| vec![a, b];
     let all: Vec<&Array> = x.iter().collect();
     Some(match function {
         "divmod" => pair(ops::divmod(&x[0], &x[1])),
@@ -107,7 +114,7 @@ fn several(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Vec<A
     })
 }
 
-fn choosing(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Array>> {
+fn choosing(function: &str, x: &[Array], args: &Arguments) -> Option<Array> {
     let equal_nan = args.flag("equal_nan", false);
     let (rtol, atol) = (args.float("rtol", 1e-5), args.float("atol", 1e-8));
     let limit = |name: &str, place: usize| match args.has(name) {
@@ -138,7 +145,7 @@ fn choosing(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Arra
     })
 }
 
-fn layout(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Array>> {
+fn layout(function: &str, x: &[Array], args: &Arguments) -> Option<Array> {
     let all: Vec<&Array> = x.iter().collect();
     Some(match function {
         "reshape" => ops::reshape(&x[0], args.ints("shape")),
@@ -172,7 +179,7 @@ fn layout(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Array>
     })
 }
 
-fn selection(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Array>> {
+fn selection(function: &str, x: &[Array], args: &Arguments) -> Option<Array> {
     let indices = || -> Vec<Index> { args.indices(x) };
     Some(match function {
         "index" => ops::index(&x[0], &indices()),
@@ -185,7 +192,7 @@ fn selection(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Arr
     })
 }
 
-fn creation(function: &str, _: &[Array], args: &Arguments) -> Option<Result<Array>> {
+fn creation(function: &str, _: &[Array], args: &Arguments) -> Option<Array> {
     let dtype = args.dtype().unwrap_or(Dtype::Float32);
     Some(match function {
         "zeros" => ops::zeros(args.shape("shape"), dtype),
@@ -203,14 +210,14 @@ fn creation(function: &str, _: &[Array], args: &Arguments) -> Option<Result<Arra
     })
 }
 
-fn product(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Array>> {
+fn product(function: &str, x: &[Array], args: &Arguments) -> Option<Array> {
     Some(match function {
         "matmul" => ops::matmul(&x[0], &x[1]),
         "matmul_views" => {
             let every = |step| Index::step(None, None, step);
-            let a = ops::swapaxes(&x[0], -1, -2).unwrap().index([Index::Ellipsis, every(2)]).unwrap();
-            let b = ops::swapaxes(&x[1], -1, -2).unwrap();
-            let b = b.index([Index::Ellipsis, every(2), every(-1)]).unwrap();
+            let a = ops::swapaxes(&x[0], -1, -2).index([Index::Ellipsis, every(2)]);
+            let b = ops::swapaxes(&x[1], -1, -2);
+            let b = b.index([Index::Ellipsis, every(2), every(-1)]);
             ops::matmul(&a, &b)
         }
         "addmm" => ops::addmm(&x[0], &x[1], &x[2], args.float("alpha", 1.0), args.float("beta", 1.0)),
@@ -228,7 +235,7 @@ fn product(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Array
     })
 }
 
-fn from_key(function: &str, x: &[Array], args: &Arguments) -> Option<Result<Array>> {
+fn from_key(function: &str, x: &[Array], args: &Arguments) -> Option<Array> {
     let dtype = args.dtype().unwrap_or(Dtype::Float32);
     let key = x.first();
     let shape = || args.shape("shape");

@@ -92,10 +92,10 @@ fn laid_out(a: &Array, layout: Layout) -> Array {
     match layout {
         Layout::Dense => a.clone(),
         Layout::Strided => {
-            let wide = ops::contiguous(&ops::repeat(&a.T().unwrap(), 2, None).unwrap()).unwrap();
+            let wide = ops::contiguous(&ops::repeat(&a.T(), 2, None));
             let reversed: Vec<i64> = a.shape().iter().rev().map(|&d| d as i64).chain([2]).collect();
-            let doubled = ops::reshape(&wide, reversed).unwrap();
-            doubled.index(pellucid::idx![ops::Index::Ellipsis, 1]).unwrap().T().unwrap()
+            let doubled = ops::reshape(&wide, reversed);
+            doubled.index(pellucid::idx![ops::Index::Ellipsis, 1]).T()
         }
     }
 }
@@ -112,7 +112,7 @@ pub fn parse(text: &str) -> Array {
         };
         ($ty:ty, $parse:expr) => {{
             let values: Vec<$ty> = values.split_whitespace().map($parse).collect();
-            Array::from_vec(values, shape).unwrap()
+            Array::from_vec(values, shape)
         }};
     }
     match dtype.parse::<Dtype>().unwrap() {

@@ -2,8 +2,7 @@
 
 use super::select::{fitted, index, slice_update};
 use super::{Index, take, value};
-use crate::array::{Array, Dtype, Inputs};
-use crate::error::Result;
+use crate::array::{Array, Dtype, Inputs, ok};
 use crate::op::Op;
 use crate::ops::elementwise::{add, divide, equal, maximum, minimum, multiply, negative, not_equal, where_};
 use crate::ops::operand::Operand;
@@ -29,17 +28,17 @@ pub enum Accumulate {
 impl Accumulate {
     /// The update as something that can be combined in any order.
     #[track_caller]
-    fn prepare(self, update: Array) -> Result<Array> {
+    fn prepare(self, update: Array) -> Array {
         match self {
             Accumulate::Subtract => negative(&update),
             Accumulate::Divide => divide(1, &update),
-            _ => Ok(update),
+            _ => update,
         }
     }
 
     /// Two updates as one, or an update with the element it meets.
     #[track_caller]
-    fn combine(self, a: &Array, b: &Array) -> Result<Array> {
+    fn combine(self, a: &Array, b: &Array) -> Array {
         match self {
             Accumulate::Add | Accumulate::Subtract => add(a, b),
             Accumulate::Multiply | Accumulate::Divide => multiply(a, b),
@@ -56,7 +55,7 @@ impl Accumulate {
 /// use pellucid::{Array, idx, ops, ops::Accumulate};
 /// # fn main() -> pellucid::Result<()> {
 /// let (a, at) = (Array::from([1, 2, 3]), Array::from([0, 2, 0]));
-/// let sum = ops::slice_accumulate(&a, 10, &idx![at], Accumulate::Add)?;
+/// let sum = ops::slice_accumulate(&a, 10, &idx![at], Accumulate::Add);
 /// assert_eq!(sum.to_vec::<i32>()?, [21, 2, 13]);
 /// # Ok(())
 /// # }
@@ -70,52 +69,59 @@ pub fn slice_accumulate<'u>(
     update: impl Into<Operand<'u>>,
     indices: &[Index],
     how: Accumulate,
-) -> Result<Array> {
-    let update = how.prepare(value(update.into(), a.dtype())?)?;
+) -> Array {
+    let update = update.into();
+    ok!(a, &update, indices);
+    let update = how.prepare(value(update, a.dtype()));
     if !indices.iter().any(|i| matches!(i, Index::Array(_))) {
-        let part = index(a, indices)?;
-        let update = fitted(&update, part.shape_ref().clone())?;
-        return slice_update(a, how.combine(&part, &update)?, indices);
+        let part = index(a, indices);
+        ok!(&part);
+        let update = fitted(&update, part.shape_ref().clone());
+        return slice_update(a, how.combine(&part, &update), indices);
     }
-    let places = index(&shaped(&counting(a.size())?, a.shape_ref().clone())?, indices)?;
-    let update = flat(&fitted(&update, places.shape_ref().clone())?)?;
-    let (places, totals) = totals(&flat(&places)?, &update, how)?;
-    let source = flat(a)?;
-    let new = cast(&how.combine(&take(&source, &places, 0)?, &totals)?, a.dtype())?;
+    let places = index(&shaped(&counting(a.size()), a.shape_ref().clone()), indices);
+    ok!(&places);
+    let update = flat(&fitted(&update, places.shape_ref().clone()));
+    let (places, totals) = totals(&flat(&places), &update, how);
+    let source = flat(a);
+    let new = cast(&how.combine(&take(&source, &places, 0), &totals), a.dtype());
     let inputs: Inputs = smallvec::smallvec![source, places, new];
-    shaped(&Array::from_op(Op::PutAlongAxis { axis: 0 }, inputs)?, a.shape_ref().clone())
+    shaped(&Array::from_op(Op::PutAlongAxis { axis: 0 }, inputs), a.shape_ref().clone())
 }
 
 /// The places in ascending order, and for each of them all its updates combined: equal places have equal totals, so
 /// that it does not matter which one is written last.
 #[track_caller]
-fn totals(places: &Array, update: &Array, how: Accumulate) -> Result<(Array, Array)> {
+fn totals(places: &Array, update: &Array, how: Accumulate) -> (Array, Array) {
+    ok!(places, update);
     let count = places.size();
     if count <= 1 {
-        return Ok((places.clone(), update.clone()));
+        return (places.clone(), update.clone());
     }
-    let order = argsort(places, 0)?;
-    let (places, mut sums) = (take(places, &order, 0)?, take(update, &order, 0)?);
+    let order = argsort(places, 0);
+    let (places, mut sums) = (take(places, &order, 0), take(update, &order, 0));
     // Running totals of neighbours with the same place, over distances that double.
     let mut distance = 1;
     while distance < count {
-        let same = equal(&later(&places, distance, -1)?, &places)?;
-        let before = later(&sums, distance, 0)?;
-        sums = where_(&same, &how.combine(&before, &sums)?, &sums)?;
+        ok!(&places, &sums);
+        let same = equal(&later(&places, distance, -1), &places);
+        let before = later(&sums, distance, 0);
+        sums = where_(&same, &how.combine(&before, &sums), &sums);
         distance *= 2;
     }
-    let next = concatenate(&[&slice_axis(&places, 0, 1, count - 1, 1)?, &full(1, -1, places.dtype())?], 0)?;
-    let ends = where_(&not_equal(&places, &next)?, &cast(&counting(count)?, Dtype::Int64)?, count)?;
-    let last = cummin(&ends, 0, true, true)?;
-    let totals = take(&sums, &last, 0)?;
-    Ok((places, totals))
+    let next = concatenate(&[&slice_axis(&places, 0, 1, count - 1, 1), &full(1, -1, places.dtype())], 0);
+    let ends = where_(&not_equal(&places, &next), &cast(&counting(count), Dtype::Int64), count);
+    let last = cummin(&ends, 0, true, true);
+    let totals = take(&sums, &last, 0);
+    (places, totals)
 }
 
 /// The elements moved back by some places; `fill` comes in at the front.
 #[track_caller]
-fn later(a: &Array, by: usize, fill: i64) -> Result<Array> {
-    let front = full(by, fill, a.dtype())?;
-    concatenate(&[&front, &slice_axis(a, 0, 0, a.size() - by, 1)?], 0)
+fn later(a: &Array, by: usize, fill: i64) -> Array {
+    ok!(a);
+    let front = full(by, fill, a.dtype());
+    concatenate(&[&front, &slice_axis(a, 0, 0, a.size() - by, 1)], 0)
 }
 
 #[cfg(test)]
@@ -136,7 +142,7 @@ mod tests {
             (Accumulate::Minimum, [1.0, 2.0, 3.0, 1.0]),
         ];
         for (how, result) in expected {
-            let out = slice_accumulate(&a, &by, &idx![&at], how).unwrap();
+            let out = slice_accumulate(&a, &by, &idx![&at], how);
             assert_eq!(out.to_vec::<f32>().unwrap(), result, "{how:?}");
         }
     }
@@ -145,11 +151,11 @@ mod tests {
     fn rows_named_twice_and_slices_are_updated() {
         let a = Array::from([[1, 2], [3, 4], [5, 6]]);
         let rows = Array::from([2, 2, 0]);
-        let out = slice_accumulate(&a, Array::from([[1, 10]]), &idx![&rows], Accumulate::Add).unwrap();
+        let out = slice_accumulate(&a, Array::from([[1, 10]]), &idx![&rows], Accumulate::Add);
         assert_eq!(out.to_vec::<i32>().unwrap(), [2, 12, 3, 4, 7, 26]);
-        let out = slice_accumulate(&a, 2, &idx![.., 1], Accumulate::Multiply).unwrap();
+        let out = slice_accumulate(&a, 2, &idx![.., 1], Accumulate::Multiply);
         assert_eq!(out.to_vec::<i32>().unwrap(), [1, 4, 3, 8, 5, 12]);
-        let bad = slice_accumulate(&a, 1, &idx![&Array::from([3])], Accumulate::Add).unwrap();
+        let bad = slice_accumulate(&a, 1, &idx![&Array::from([3])], Accumulate::Add);
         assert!(bad.eval().is_err());
     }
 }

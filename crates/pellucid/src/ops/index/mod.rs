@@ -4,10 +4,11 @@
 //! Positions known now are checked now, those in arrays when they are used.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+use std::sync::Arc;
 
 use super::operand::Operand;
-use crate::array::{Array, Dtype};
-use crate::error::Result;
+use crate::array::{Array, Dtype, Sound};
+use crate::eval::Failure;
 
 mod accumulate;
 mod select;
@@ -24,12 +25,12 @@ pub use take::{put_along_axis, take, take_along_axis};
 /// ```
 /// use pellucid::{Dtype, idx, ops, ops::Index};
 /// # fn main() -> pellucid::Result<()> {
-/// let a = ops::zeros([4, 5, 6], Dtype::Float32)?;
-/// assert_eq!(a.index(idx![0])?.shape(), &[5, 6]);
-/// assert_eq!(a.index(idx![1..3, .., -1])?.shape(), &[2, 5]);
-/// assert_eq!(a.index(idx![Index::Ellipsis, Index::step(None, None, -2)])?.shape(), &[4, 5, 3]);
-/// assert_eq!(a.index(idx![Index::NewAxis, 2..])?.shape(), &[1, 2, 5, 6]);
-/// assert!(a.index(idx![4]).is_err());
+/// let a = ops::zeros([4, 5, 6], Dtype::Float32);
+/// assert_eq!(a.index(idx![0]).shape(), &[5, 6]);
+/// assert_eq!(a.index(idx![1..3, .., -1]).shape(), &[2, 5]);
+/// assert_eq!(a.index(idx![Index::Ellipsis, Index::step(None, None, -2)]).shape(), &[4, 5, 3]);
+/// assert_eq!(a.index(idx![Index::NewAxis, 2..]).shape(), &[1, 2, 5, 6]);
+/// assert!(a.index(idx![4]).check().is_err());
 /// # Ok(())
 /// # }
 /// ```
@@ -68,7 +69,7 @@ impl Index {
 /// use pellucid::{Array, idx};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([[1, 2, 3], [4, 5, 6]]);
-/// assert_eq!(a.index(idx![.., 1])?.to_vec::<i32>()?, [2, 5]);
+/// assert_eq!(a.index(idx![.., 1]).to_vec::<i32>()?, [2, 5]);
 /// # Ok(())
 /// # }
 /// ```
@@ -94,6 +95,18 @@ impl From<Array> for Index {
 impl From<RangeFull> for Index {
     fn from(_: RangeFull) -> Index {
         Index::step(None, None, 1)
+    }
+}
+
+impl Sound for &[Index] {
+    type Value = ();
+
+    fn sound(self) -> Result<(), Arc<Failure>> {
+        let failure = |index: &Index| match index {
+            Index::Array(at) => at.known_failure(),
+            _ => None,
+        };
+        self.iter().find_map(failure).map_or(Ok(()), Err)
     }
 }
 
@@ -151,7 +164,7 @@ positions!(i32, i64, usize);
 
 /// New values in the type of the array they go to; a real number loses its fraction in an integer array.
 #[track_caller]
-fn value(update: Operand, dtype: Dtype) -> Result<Array> {
+fn value(update: Operand, dtype: Dtype) -> Array {
     match update.number() {
         Some(_) => super::full([], update, dtype),
         None => update.to_array("slice_update", dtype),

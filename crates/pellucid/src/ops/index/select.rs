@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{Index, value};
-use crate::array::{Array, Dtype, Inputs, Shape};
+use crate::array::{Array, Dtype, Inputs, Shape, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::{Op, SliceSpec};
 use crate::ops::elementwise::{add, multiply};
@@ -154,31 +154,34 @@ impl Selection {
 /// [`Error::Argument`] if there are more indices than axes or a step is zero, [`Error::Dtype`] if an array is not of
 /// integers.
 #[track_caller]
-pub fn index(a: &Array, indices: &[Index]) -> Result<Array> {
-    let selection = Selection::new("index", a, indices)?;
-    let part = slice(a, selection.spec.clone())?;
+pub fn index(a: &Array, indices: &[Index]) -> Array {
+    ok!(a, indices);
+    let selection = ok!(Selection::new("index", a, indices));
+    let part = slice(a, selection.spec.clone());
     if selection.arrays.is_empty() {
         return shaped(&part, selection.shape(&[]));
     }
     let mut chosen = Shape::default();
     for (_, at) in &selection.arrays {
-        chosen = chosen.broadcast_for("index", at.shape_ref())?;
+        chosen = ok!(chosen.broadcast_for("index", at.shape_ref()));
     }
     // The axes of arrays come first, joined into one; single positions and slices keep their order behind it.
     let axes: SmallVec<[usize; 4]> = selection.arrays.iter().map(|&(axis, _)| axis).collect();
     let picked = if let [(axis, at)] = &*selection.arrays {
-        let taken = apply2(Op::Take { axis: *axis }, part, at.clone())?;
+        let taken = apply2(Op::Take { axis: *axis }, part, at.clone());
+        ok!(&taken);
         let block: SmallVec<[usize; 4]> = (*axis..*axis + at.ndim()).collect();
         let rest = (0..taken.ndim()).filter(|x| !block.contains(x));
-        permuted(&taken, block.iter().copied().chain(rest).collect())?
+        permuted(&taken, block.iter().copied().chain(rest).collect())
     } else {
         let rest = (0..a.ndim()).filter(|x| !axes.contains(x));
         let order = axes.iter().copied().chain(rest).collect();
-        let moved = permuted(&part, order)?;
+        let moved = permuted(&part, order);
+        ok!(&moved);
         let joined: usize = axes.iter().map(|&x| a.shape()[x]).product();
         let dims = [joined].into_iter().chain(moved.shape()[axes.len()..].iter().copied());
-        let table = shaped(&moved, dims.collect())?;
-        apply2(Op::Take { axis: 0 }, table, joint_position(a.shape(), &selection.arrays)?)?
+        let table = shaped(&moved, dims.collect());
+        apply2(Op::Take { axis: 0 }, table, joint_position(a.shape(), &selection.arrays))
     };
     // Now: the arrays' axes, then all others of the input in order, single positions with size one.
     let kept: SmallVec<[usize; 4]> = (0..a.ndim()).filter(|x| !axes.contains(x)).collect();
@@ -192,12 +195,12 @@ pub fn index(a: &Array, indices: &[Index]) -> Result<Array> {
     }
     let single = (0..picked.ndim()).filter(|x| !order.contains(x)).collect::<SmallVec<[usize; 4]>>();
     order.extend(single);
-    shaped(&permuted(&picked, order)?, selection.shape(&chosen))
+    shaped(&permuted(&picked, order), selection.shape(&chosen))
 }
 
 /// Positions along several axes as positions along those axes joined. Each is checked against its own axis.
 #[track_caller]
-fn joint_position(shape: &[usize], arrays: &[(usize, Array)]) -> Result<Array> {
+fn joint_position(shape: &[usize], arrays: &[(usize, Array)]) -> Array {
     let mut joint: Option<Array> = None;
     let total: usize = arrays.iter().map(|&(axis, _)| shape[axis]).product();
     let dtype = if i32::try_from(total).is_ok() { Dtype::Int32 } else { Dtype::Int64 };
@@ -206,14 +209,14 @@ fn joint_position(shape: &[usize], arrays: &[(usize, Array)]) -> Result<Array> {
         // the axis for the error.
         let mut dims: Shape = std::iter::repeat_n(1, *axis).collect();
         dims.push(shape[*axis]);
-        let table = shaped(&cast(&counting(shape[*axis])?, dtype)?, dims)?;
-        let place = shaped(&apply2(Op::Take { axis: *axis }, table, at.clone())?, at.shape_ref().clone())?;
+        let table = shaped(&cast(&counting(shape[*axis]), dtype), dims);
+        let place = shaped(&apply2(Op::Take { axis: *axis }, table, at.clone()), at.shape_ref().clone());
         joint = Some(match joint {
             None => place,
-            Some(before) => add(multiply(&before, shape[*axis])?, place)?,
+            Some(before) => add(multiply(&before, shape[*axis]), place),
         });
     }
-    joint.ok_or_else(|| Error::internal("index", "no index arrays"))
+    joint.unwrap_or_else(|| fail(Error::internal("index", "no index arrays")))
 }
 
 /// A copy of `a` in which the selected part is replaced by `update`, which is broadcast to it and converted to the
@@ -223,7 +226,7 @@ fn joint_position(shape: &[usize], arrays: &[(usize, Array)]) -> Result<Array> {
 /// use pellucid::{Array, idx, ops};
 /// # fn main() -> pellucid::Result<()> {
 /// let a = Array::from([1, 2, 3]);
-/// assert_eq!(ops::slice_update(&a, 0, &idx![1..])?.to_vec::<i32>()?, [1, 0, 0]);
+/// assert_eq!(ops::slice_update(&a, 0, &idx![1..]).to_vec::<i32>()?, [1, 0, 0]);
 /// # Ok(())
 /// # }
 /// ```
@@ -231,31 +234,34 @@ fn joint_position(shape: &[usize], arrays: &[(usize, Array)]) -> Result<Array> {
 /// # Errors
 /// As for [`index`], and [`Error::Shape`] if the update does not broadcast to the part.
 #[track_caller]
-pub fn slice_update<'u>(a: &Array, update: impl Into<Operand<'u>>, indices: &[Index]) -> Result<Array> {
-    let selection = Selection::new("slice_update", a, indices)?;
-    let update = value(update.into(), a.dtype())?;
+pub fn slice_update<'u>(a: &Array, update: impl Into<Operand<'u>>, indices: &[Index]) -> Array {
+    let update = update.into();
+    ok!(a, &update, indices);
+    let selection = ok!(Selection::new("slice_update", a, indices));
+    let update = value(update, a.dtype());
     if selection.arrays.is_empty() {
-        let part = fitted(&update, selection.shape(&[]))?;
+        let part = fitted(&update, selection.shape(&[]));
         let sizes: Shape = selection.spec.size.iter().copied().collect();
-        return apply2(Op::SliceUpdate(Box::new(selection.spec)), a.clone(), shaped(&part, sizes)?);
+        return apply2(Op::SliceUpdate(Box::new(selection.spec)), a.clone(), shaped(&part, sizes));
     }
-    let places = index(&shaped(&counting(a.size())?, a.shape_ref().clone())?, indices)?;
-    let part = fitted(&update, places.shape_ref().clone())?;
-    let inputs: Inputs = smallvec![flat(a)?, flat(&places)?, flat(&part)?];
-    shaped(&Array::from_op(Op::PutAlongAxis { axis: 0 }, inputs)?, a.shape_ref().clone())
+    let places = index(&shaped(&counting(a.size()), a.shape_ref().clone()), indices);
+    let part = fitted(&update, places.shape_ref().clone());
+    let inputs: Inputs = smallvec![flat(a), flat(&places), flat(&part)];
+    shaped(&Array::from_op(Op::PutAlongAxis { axis: 0 }, inputs), a.shape_ref().clone())
 }
 
 #[track_caller]
-pub(super) fn fitted(update: &Array, part: Shape) -> Result<Array> {
+pub(super) fn fitted(update: &Array, part: Shape) -> Array {
+    ok!(update);
     // Leading axes of size one are as good as none, as in an assignment.
     let extra = update.ndim().saturating_sub(part.len());
     let fits = update.shape()[..extra].iter().all(|&d| d == 1);
-    let update = if fits { shaped(update, Shape::from(&update.shape()[extra..]))? } else { update.clone() };
+    let update = if fits { shaped(update, Shape::from(&update.shape()[extra..])) } else { update.clone() };
     match update.shape_ref().broadcast_for("slice_update", &part) {
         Ok(shape) if shape == part => broadcast_to(&update, part),
         _ => {
             let message = format!("the part to replace has shape {part}, the update {}", update.shape_ref());
-            Err(Error::shape("slice_update", message))
+            fail(Error::shape("slice_update", message))
         }
     }
 }

@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use super::value;
-use crate::array::{Array, Inputs, resolve_axis};
+use crate::array::{Array, Inputs, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::ops::operand::Operand;
@@ -16,8 +16,9 @@ use crate::ops::{along, apply2, flat, shaped};
 /// [`Error::Axis`] if the axis does not exist, [`Error::Dtype`] if the indices are not integers; [`Error::Index`] if
 /// one is out of range, when the result is computed.
 #[track_caller]
-pub fn take(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, axis) = along("take", a, axis.into())?;
+pub fn take(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Array {
+    ok!(a, indices);
+    let (a, axis) = ok!(along("take", a, axis.into()));
     apply2(Op::Take { axis }, a, indices.clone())
 }
 
@@ -28,8 +29,9 @@ pub fn take(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Result<
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if the
 /// indices are not integers; [`Error::Index`] if one is out of range, when the result is computed.
 #[track_caller]
-pub fn take_along_axis(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Result<Array> {
-    let (a, indices, axis) = aligned("take_along_axis", a, indices, axis.into())?;
+pub fn take_along_axis(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Array {
+    ok!(a, indices);
+    let (a, indices, axis) = ok!(aligned("take_along_axis", a, indices, axis.into()));
     apply2(Op::TakeAlongAxis { axis }, a, indices)
 }
 
@@ -44,22 +46,24 @@ pub fn put_along_axis<'v>(
     indices: &Array,
     values: impl Into<Operand<'v>>,
     axis: impl Into<Option<i64>>,
-) -> Result<Array> {
+) -> Array {
+    let values = values.into();
+    ok!(a, indices, &values);
     let shape = a.shape_ref().clone();
     let axis = axis.into();
     let given = indices.shape_ref().clone();
-    let values = value(values.into(), a.dtype())?;
-    let (a, indices, at) = aligned("put_along_axis", a, indices, axis)?;
+    let values = value(values, a.dtype());
+    let (a, indices, at) = ok!(aligned("put_along_axis", a, indices, axis));
     if a.size() != shape.elements() {
         let message = format!("indices of shape {given} do not fit into shape {shape}");
-        return Err(Error::shape("put_along_axis", message));
+        return fail(Error::shape("put_along_axis", message));
     }
     let values = match axis {
-        Some(_) => broadcast_to(&values, indices.shape_ref())?,
-        None => flat(&broadcast_to(&values, given)?)?,
+        Some(_) => broadcast_to(&values, indices.shape_ref()),
+        None => flat(&broadcast_to(&values, given)),
     };
     let inputs: Inputs = smallvec![a, indices, values];
-    shaped(&Array::from_op(Op::PutAlongAxis { axis: at }, inputs)?, shape)
+    shaped(&Array::from_op(Op::PutAlongAxis { axis: at }, inputs), shape)
 }
 
 /// Array and indices with the same sizes outside the axis; both flat without one.
@@ -70,7 +74,7 @@ fn aligned(
     indices: &Array,
     axis: Option<i64>,
 ) -> Result<(Array, Array, usize)> {
-    let Some(axis) = axis else { return Ok((flat(a)?, flat(indices)?, 0)) };
+    let Some(axis) = axis else { return Ok((flat(a), flat(indices), 0)) };
     let axis = resolve_axis(function, axis, a.ndim())?;
     if indices.ndim() != a.ndim() {
         let message = format!(
@@ -92,5 +96,5 @@ fn aligned(
         shape
     };
     let (here, there) = (with(a.shape()[axis]), with(indices.shape()[axis]));
-    Ok((broadcast_to(a, here)?, broadcast_to(indices, there)?, axis))
+    Ok((broadcast_to(a, here), broadcast_to(indices, there), axis))
 }
