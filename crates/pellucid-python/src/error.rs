@@ -63,7 +63,7 @@ pub fn to_py(error: Error) -> PyErr {
         other => other.to_string(),
     };
     match error.root() {
-        Error::Axis { .. } | Error::Index { .. } => raise(range_error_type, message),
+        Error::Axis { .. } | Error::Index { .. } | Error::Range { .. } => raise(range_error_type, message),
         Error::Device { device, .. } if device.index() > 0 => raise(range_error_type, message),
         Error::Dtype { .. } => raise(dtype_error_type, message),
         Error::Shape { .. } | Error::Argument { .. } | Error::Device { .. } => PyValueError::new_err(message),

@@ -57,6 +57,7 @@ fn eval(args: &Bound<'_, PyTuple>) -> PyResult<()> {
 fn async_eval(args: &Bound<'_, PyTuple>) -> PyResult<()> {
     let mut arrays = Vec::new();
     collect(args.as_any(), &mut arrays)?;
+    pellucid::transform::check_async(&arrays).or_raise()?;
     args.py().detach(|| pellucid::async_eval(&arrays));
     Ok(())
 }

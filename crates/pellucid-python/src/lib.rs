@@ -18,6 +18,7 @@ mod ops;
 mod printing;
 mod random;
 mod site;
+mod transform;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -86,5 +87,6 @@ fn core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     random::register(m)?;
     files::register(m)?;
     capture::register(m)?;
+    transform::register(m)?;
     missing::register(m)
 }

@@ -137,7 +137,7 @@ fn seed(seed: Seed) {
 
 /// The key that this thread's sequence goes on from, as a sequence of one array.
 #[pyclass(name = "_RandomState", module = "pellucid.core.random", frozen)]
-struct RandomState;
+pub struct RandomState;
 
 #[pymethods]
 impl RandomState {

@@ -128,6 +128,23 @@ pub enum Error {
         /// Why not.
         source: CaptureError,
     },
+    /// A place outside of what there is.
+    #[error("[{function}] {message}")]
+    Range {
+        /// The function that was called.
+        function: &'static str,
+        /// What was given, what is possible.
+        message: String,
+    },
+    /// A variable of a function that was recorded, kept beyond the end of the recording.
+    #[error(
+        "[eval] Attempting to eval an array without a primitive. It was made at {site} while a function was recorded \
+         (by compile or vmap) and has no elements; return it from the function instead"
+    )]
+    Placeholder {
+        /// The line of the user's code that made it.
+        site: CallSite,
+    },
     /// A defect of this library: something that must not happen did. Please report it.
     #[error("[{function}] internal error: {message}; please report this")]
     Internal {

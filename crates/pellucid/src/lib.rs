@@ -18,6 +18,7 @@ pub mod random;
 mod region;
 mod roof;
 mod stream;
+pub mod transform;
 mod variable;
 
 pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape, strict};

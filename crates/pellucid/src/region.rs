@@ -7,6 +7,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 
 use crate::observe;
+use crate::transform::Role;
 
 /// A named part of the program, entered once.
 #[derive(Clone, Debug)]
@@ -27,13 +28,49 @@ static REGIONS: Mutex<(Vec<Region>, u32)> = Mutex::new((Vec::new(), 1));
 /// More than this many are not kept: a region per step of a long loop would fill the memory.
 const MOST: usize = 1 << 20;
 
-thread_local! {
-    static CURRENT: Cell<u32> = const { Cell::new(0) };
+/// What a node that a transform makes belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub role: Role,
+    /// The number of the user's own node; 0 for none.
+    pub of: u64,
 }
 
-/// The region this thread is in.
-pub(crate) fn current() -> u32 {
-    if cfg!(feature = "uninstrumented") { 0 } else { CURRENT.get() }
+impl Origin {
+    pub const USER: Origin = Origin { role: Role::Forward, of: 0 };
+}
+
+/// Where in the program this thread is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The innermost region; 0 outside of any.
+    pub region: u32,
+    pub origin: Origin,
+}
+
+thread_local! {
+    // One value, so that making a node reads it once.
+    static CURRENT: Cell<Place> = const { Cell::new(Place { region: 0, origin: Origin::USER }) };
+}
+
+/// Where this thread is.
+#[inline]
+pub(crate) fn current() -> Place {
+    if cfg!(feature = "uninstrumented") { Place { region: 0, origin: Origin::USER } } else { CURRENT.get() }
+}
+
+/// Runs `f` with all nodes it makes belonging to this origin.
+pub(crate) fn with_origin<R>(origin: Origin, f: impl FnOnce() -> R) -> R {
+    struct Restore(Origin);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.set(Place { origin: self.0, ..CURRENT.get() });
+        }
+    }
+    let place = CURRENT.get();
+    let _restore = Restore(place.origin);
+    CURRENT.set(Place { origin, ..place });
+    f()
 }
 
 /// Runs `f` in a region of this name. Does nothing more than that while nothing is captured.
@@ -44,7 +81,7 @@ pub(crate) fn within<R>(name: &str, f: impl FnOnce() -> R) -> R {
     struct Leave(u32, u32);
     impl Drop for Leave {
         fn drop(&mut self) {
-            CURRENT.set(self.1);
+            CURRENT.set(Place { region: self.1, ..CURRENT.get() });
             let (regions, _) = &mut *REGIONS.lock();
             // It may be from an earlier capture, whose regions are forgotten.
             if let Ok(place) = regions.binary_search_by_key(&self.0, |r| r.id) {
@@ -52,7 +89,7 @@ pub(crate) fn within<R>(name: &str, f: impl FnOnce() -> R) -> R {
             }
         }
     }
-    let parent = current();
+    let parent = current().region;
     let id = {
         let mut guard = REGIONS.lock();
         let (regions, next) = &mut *guard;
@@ -66,7 +103,7 @@ pub(crate) fn within<R>(name: &str, f: impl FnOnce() -> R) -> R {
         regions.push(Region { id, parent, name: name.into(), thread, entered: Instant::now(), left: None });
         id
     };
-    CURRENT.set(id);
+    CURRENT.set(Place { region: id, ..CURRENT.get() });
     let _leave = Leave(id, parent);
     f()
 }

@@ -120,8 +120,8 @@ mod table {
             => Tuple(ops::unstack(&x, axis));
         stop_gradient(a, /, *, stream = None) [a: Arr]
             "(a: array, /, *, stream: StreamOrDevice = None)" "array"
-            "The array itself; there are no gradients to stop."
-            => pellucid::Result::Ok(a.0);
+            "The same elements, through which no derivative passes."
+            => pellucid::transform::stop_gradient(&a);
     }
 }
 

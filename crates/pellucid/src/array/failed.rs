@@ -102,6 +102,14 @@ impl Fails for Array {
     }
 }
 
+/// A failed array that carries the error, for functions that return arrays.
+impl From<Error> for Array {
+    #[track_caller]
+    fn from(error: Error) -> Array {
+        fail(error)
+    }
+}
+
 impl Fails for Vec<Array> {
     #[track_caller]
     fn carrying(failure: Arc<Failure>) -> Vec<Array> {

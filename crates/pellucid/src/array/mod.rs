@@ -30,12 +30,26 @@ pub(crate) use shape::{check_axis_count, resolve_axis};
 pub(crate) use value::{Mirror, Strides, Value, broadcast_strides};
 pub(crate) use work::{Inputs, Work, WorkBox};
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::call_site::CallSite;
 use crate::error::Result;
 use crate::eval::eval;
 use crate::memory::{Buffer, Request};
 use crate::op::{Op, Spec};
+use crate::region::Origin;
 use crate::stream::{Stream, current_stream};
+use crate::transform;
+
+/// A call that was made before, to be made again.
+pub(crate) struct Made<'a> {
+    pub op: Op,
+    pub inputs: Inputs,
+    pub results: &'a [Spec],
+    pub stream: Stream,
+    pub site: CallSite,
+    pub origin: Origin,
+}
 
 /// An array: elements of one type in any number of dimensions, computed when they are needed.
 ///
@@ -70,8 +84,46 @@ impl Array {
             Some(spec) => spec,
             None => ok!(op.infer(&inputs.iter().map(Array::spec).collect::<Vec<_>>())),
         };
+        let mark = transform::mark(&inputs);
+        if mark != 0 {
+            return Array::traced(mark, op, inputs, spec, stream, site);
+        }
         let work = WorkBox::new(op, || inputs);
         Array(NodeRef::lazy(spec.shape, spec.dtype, stream, site, work))
+    }
+
+    /// As [`from_op`](Array::from_op), for a function that is being recorded.
+    #[cold]
+    fn traced(mark: u32, op: Op, inputs: Inputs, spec: Spec, stream: Stream, site: CallSite) -> Array {
+        let work = WorkBox::new(op.clone(), || inputs.clone());
+        let mut node = NodeRef::lazy(spec.shape, spec.dtype, stream, site, work);
+        if let Some(node) = node.only() {
+            node.mark = mark;
+        }
+        let array = Array(node);
+        transform::record(op, inputs, std::slice::from_ref(&array));
+        array
+    }
+
+    /// As [`from_op`](Array::from_op), for operations with any number of results.
+    #[track_caller]
+    pub(crate) fn from_op_many(op: Op, inputs: Inputs) -> SmallVec<[Array; 1]> {
+        smallvec![Array::from_op(op, inputs)]
+    }
+
+    /// Lazy arrays whose shapes and types are known, because the same call was made before.
+    pub(crate) fn from_known(made: Made) -> SmallVec<[Array; 1]> {
+        let Made { op, inputs, results, stream, site, origin } = made;
+        let Spec { shape, dtype } = results[0].clone();
+        let mark = transform::mark(&inputs);
+        if mark != 0 {
+            return smallvec![Array::traced(mark, op, inputs, Spec { shape, dtype }, stream, site)];
+        }
+        let mut node = NodeRef::lazy(shape, dtype, stream, site, WorkBox::new(op, || inputs));
+        if let Some(node) = node.only() {
+            node.origin = origin;
+        }
+        smallvec![Array(node)]
     }
 
     /// As [`from_op`](Array::from_op), for two inputs, which are mostly alike.
@@ -81,6 +133,9 @@ impl Array {
         let Some(dtype) = op.infer_alike(&[a.spec(), b.spec()]) else {
             return Array::from_op(op, Inputs::from_buf([a, b]));
         };
+        if transform::is_tracing() {
+            return Array::from_op(op, Inputs::from_buf([a, b]));
+        }
         let (site, stream, shape) = (CallSite::here(), ok!(current_stream()), a.0.shape.clone());
         let work = WorkBox::new(op, || Inputs::from_buf([a, b]));
         Array(NodeRef::lazy(shape, dtype, stream, site, work))

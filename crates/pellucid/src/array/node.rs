@@ -14,7 +14,7 @@ use super::work::WorkBox;
 use super::{Array, Dtype, Shape};
 use crate::call_site::CallSite;
 use crate::eval::{Batch, Failure};
-use crate::region;
+use crate::region::{self, Origin, Place};
 use crate::stream::Stream;
 
 /// How far an array is.
@@ -32,6 +32,8 @@ pub(crate) enum State {
     Ready(Value),
     /// Not computed, and why.
     Failed(Arc<Failure>),
+    /// A variable of a function that is being recorded: it never has elements.
+    Placeholder,
 }
 
 impl State {
@@ -74,6 +76,10 @@ pub(crate) struct Node {
     pub label: OnceLock<Box<Box<str>>>,
     /// The region of the user's code it was asked for in; 0 outside of any.
     pub region: u32,
+    /// What it belongs to, if a transform made it.
+    pub origin: Origin,
+    /// What it depends on in a function that is being recorded; see [`transform`](crate::transform).
+    pub mark: u32,
     /// It is known that the state is a failure, so that nobody needs to lock it to see that it is not.
     pub failed: AtomicBool,
     pub state: Mutex<State>,
@@ -84,10 +90,10 @@ impl Node {
     pub fn new(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, state: State) -> Node {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let region = region::current();
+        let Place { region, origin } = region::current();
         let failed = AtomicBool::new(matches!(state, State::Failed(_)));
         let (label, state) = (OnceLock::new(), Mutex::new(state));
-        Node { id, shape, dtype, stream, site, label, region, failed, state }
+        Node { id, shape, dtype, stream, site, label, region, origin, mark: 0, failed, state }
     }
 }
 

@@ -136,7 +136,7 @@ impl Value {
     pub fn view_as(&self, op: &Op, shape: &Shape, dtype: Dtype, out: &Shape) -> Option<Value> {
         let make = |offset, strides| Some(self.strided(out, offset, strides));
         match op {
-            Op::Depends => Some(self.clone()),
+            Op::Depends | Op::StopGradient => Some(self.clone()),
             Op::Contiguous => self.is_row_major(shape).then(|| self.clone()),
             Op::Transpose { axes } => {
                 let strides = self.strides(shape);

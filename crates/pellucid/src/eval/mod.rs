@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::observe::{WaitEvent, observed_now, observer};
 use crate::op::Op;
 use crate::stream::Stream;
+use crate::transform;
 
 /// An array, or a reference to one: what [`eval`] takes lists of.
 pub trait AsArray {
@@ -67,6 +68,7 @@ impl<T: AsArray> AsArray for &T {
 pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
     let arrays: SmallVec<[A; 4]> = arrays.into_iter().collect();
     let handles: SmallVec<[&Array; 4]> = arrays.iter().map(AsArray::as_array).collect();
+    handles.iter().try_for_each(|a| transform::check_elements(a))?;
     let pending = |a: &&&Array| !a.0.state.lock().is_settled();
     if let Some(&first) = handles.iter().find(pending) {
         capture::on_eval();

@@ -177,7 +177,11 @@ fn take(state: &mut State, index: usize) -> Taken {
             State::Lazy(work) => Taken::Work(work),
             _ => Taken::Known(NONE),
         },
-        State::Scheduled(_) | State::Enqueued(..) | State::Ready(_) | State::Failed(_) => Taken::Known(NONE),
+        State::Scheduled(_)
+        | State::Enqueued(..)
+        | State::Ready(_)
+        | State::Failed(_)
+        | State::Placeholder => Taken::Known(NONE),
     }
 }
 

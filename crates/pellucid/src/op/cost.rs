@@ -31,6 +31,7 @@ impl Op {
             | Op::View { .. }
             | Op::Contiguous
             | Op::Depends
+            | Op::StopGradient
             | Op::Concatenate { .. }
             | Op::Pad { .. }
             | Op::SliceUpdate(_)

@@ -92,7 +92,7 @@ impl Op {
                 }
                 Ok(spec.result())
             }
-            Op::Contiguous | Op::Depends => Ok((inputs[0].0.clone(), inputs[0].1)),
+            Op::Contiguous | Op::Depends | Op::StopGradient => Ok((inputs[0].0.clone(), inputs[0].1)),
             Op::Reshape { shape } => {
                 if shape.elements() != inputs[0].0.elements() {
                     return Err(Error::shape(

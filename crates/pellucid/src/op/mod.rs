@@ -175,6 +175,8 @@ pub enum Op {
     Contiguous,
     /// The first input, ready only when all others are. Inputs: x, dependencies….
     Depends,
+    /// The same elements, through which no derivative passes. Inputs: x.
+    StopGradient,
 
     // ---- assembling
     /// Arrays of one type joined along an axis. Inputs: one or more.

@@ -1,16 +1,43 @@
 //! Keys, and each thread's sequence of them.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher};
 
 use crate::array::{Array, Dtype, Inputs, Shape, fail, ok};
 use crate::backend::cpu::threefry;
 use crate::error::{Error, Result};
 use crate::op::Op;
+use crate::ops;
+use crate::transform::is_traced;
+
+/// Where a thread's sequence of keys is.
+#[derive(Clone)]
+enum State {
+    /// Plain numbers: a failed computation must not spoil the numbers that come after it.
+    Words([u32; 2]),
+    /// A key that a recorded function takes or has made, which has no elements yet.
+    Lazy(Array),
+}
 
 thread_local! {
-    /// Plain numbers, not a lazy array: a failed computation must not spoil the numbers that come after it.
-    static STATE: Cell<Option<[u32; 2]>> = const { Cell::new(None) };
+    static STATE: RefCell<Option<State>> = const { RefCell::new(None) };
+}
+
+/// The thread's state, with words wherever they are known.
+fn current() -> State {
+    match STATE.with_borrow(Clone::clone) {
+        None => State::Words(fresh()),
+        Some(State::Lazy(key)) if key.is_available() && !is_traced(&key) => match key.to_vec::<u32>() {
+            Ok(words) => State::Words([words[0], words[1]]),
+            Err(_) => State::Lazy(key),
+        },
+        Some(state) => state,
+    }
+}
+
+fn set(state: State) {
+    // Dropped outside of the borrow: freeing an array may free much.
+    drop(STATE.replace(Some(state)));
 }
 
 fn words(seed: u64) -> [u32; 2] {
@@ -33,7 +60,7 @@ pub fn key(seed: u64) -> Array {
 
 /// Starts this thread's sequence of keys. Without it, the sequence starts at a different place in every thread and run.
 pub fn seed(seed: u64) {
-    STATE.set(Some(words(seed)));
+    set(State::Words(words(seed)));
 }
 
 /// The key that this thread's sequence goes on from.
@@ -54,9 +81,12 @@ pub fn seed(seed: u64) {
 /// [`Error::Memory`] if there is no memory for it.
 #[track_caller]
 pub fn state() -> Array {
-    let state = STATE.get().unwrap_or_else(fresh);
-    STATE.set(Some(state));
-    from_words(state)
+    let state = current();
+    set(state.clone());
+    match state {
+        State::Words(words) => from_words(words),
+        State::Lazy(key) => key,
+    }
 }
 
 /// Lets this thread's sequence go on from a key.
@@ -66,8 +96,12 @@ pub fn state() -> Array {
 pub fn set_state(key: &Array) -> Result<()> {
     key.check()?;
     check_key("set_state", key)?;
+    if !key.is_available() || is_traced(key) {
+        set(State::Lazy(key.clone()));
+        return Ok(());
+    }
     let words = key.to_vec::<u32>()?;
-    STATE.set(Some([words[0], words[1]]));
+    set(State::Words([words[0], words[1]]));
     Ok(())
 }
 
@@ -90,11 +124,20 @@ pub(super) fn key_or_next(key: Option<&Array>) -> Array {
     if let Some(key) = key {
         return key.clone();
     }
-    let state = STATE.get().unwrap_or_else(fresh);
     // As `split` in two: the first key is kept, the second one used.
-    let (keep, used) = threefry(state, [0, 1], [2, 3]);
-    STATE.set(Some(keep));
-    from_words(used)
+    match current() {
+        State::Words(words) => {
+            let (keep, used) = threefry(words, [0, 1], [2, 3]);
+            set(State::Words(keep));
+            from_words(used)
+        }
+        State::Lazy(key) => {
+            let keys = split(&key, 2);
+            let one = |i: i64| ops::index(&keys, &[ops::Index::Int(i)]);
+            set(State::Lazy(one(0)));
+            one(1)
+        }
+    }
 }
 
 /// Random bits as unsigned integers of 1, 2 or 4 bytes.

@@ -40,7 +40,8 @@ pub(crate) fn run(op: &Op, inputs: &[In], out: &mut Out) -> Result<()> {
         | Op::AsStrided(_)
         | Op::View { .. }
         | Op::Contiguous
-        | Op::Depends => {
+        | Op::Depends
+        | Op::StopGradient => {
             return Err(Error::internal("eval", format!("{} is not a kernel of its own", op.name())));
         }
     }

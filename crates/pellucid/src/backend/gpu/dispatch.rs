@@ -211,7 +211,8 @@ fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], out: &Out) -> Result<Launche
         | Op::AsStrided(_)
         | Op::View { .. }
         | Op::Contiguous
-        | Op::Depends => return Err(FallbackReason::NoKernel),
+        | Op::Depends
+        | Op::StopGradient => return Err(FallbackReason::NoKernel),
     })
 }
 

@@ -1,0 +1,219 @@
+//! Functions as data: what a trace recorded, without what nobody needs, equal calls made once. A graph can be called again
+//! without the function it came from, and written to a file.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::slots::Slots;
+use super::trace::{Call, Item, Trace, is_symbolic};
+use crate::array::{Array, Inputs, Made};
+use crate::call_site::CallSite;
+use crate::error::{Error, Result};
+use crate::op::{Op, Spec};
+use crate::region::Origin;
+use crate::stream::Stream;
+
+/// Numbers of values: inputs first, then constants and results in the order in which they are met.
+type Values = SmallVec<[u32; 2]>;
+
+/// One call of a graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub op: Op,
+    pub inputs: Values,
+    /// The number of its first result; the others follow.
+    pub first: u32,
+    pub results: SmallVec<[Spec; 1]>,
+    pub site: CallSite,
+    pub stream: Stream,
+    pub origin: Origin,
+    pub label: Option<Box<str>>,
+}
+
+/// A function that was recorded.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    pub(crate) inputs: Vec<Spec>,
+    pub(crate) constants: Vec<(u32, Array)>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) outputs: Vec<u32>,
+    pub(crate) values: u32,
+    /// How many calls were recorded, before equal ones were merged.
+    recorded: usize,
+}
+
+/// A graph in the making.
+struct Builder {
+    graph: Graph,
+    numbers: HashMap<u64, u32>,
+    /// Calls that were made already.
+    known: HashMap<(Op, Values), u32>,
+}
+
+impl Graph {
+    /// Ends a trace of [`Trace::of_whole`]: the function from `variables`, its placeholders, to `outputs`.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if the function uses a placeholder that is not its own, and the errors of failed outputs.
+    pub fn from_trace(trace: Trace, variables: &[Array], outputs: &[Array]) -> Result<Graph> {
+        let items = trace.end();
+        outputs.iter().try_for_each(Array::check)?;
+        let mut needed: Slots<()> = Slots::over(&items, outputs);
+        outputs.iter().for_each(|y| *needed.slot(y.id()) = Some(()));
+        let mut kept: Vec<Rc<Item>> = Vec::new();
+        for item in items.iter().rev() {
+            if let Item::Call(call) = &**item
+                && call.outputs.iter().any(|y| needed.has(y.id()))
+            {
+                call.inputs.iter().for_each(|x| *needed.slot(x.id()) = Some(()));
+                kept.push(item.clone());
+            }
+        }
+        let spec = |a: &Array| Spec { shape: a.shape_ref().clone(), dtype: a.dtype() };
+        let mut builder = Builder {
+            graph: Graph {
+                inputs: variables.iter().map(spec).collect(),
+                constants: Vec::new(),
+                steps: Vec::with_capacity(kept.len()),
+                outputs: Vec::new(),
+                values: variables.len() as u32,
+                recorded: kept.len(),
+            },
+            numbers: variables.iter().map(Array::id).zip(0..).collect(),
+            known: HashMap::new(),
+        };
+        for item in kept.iter().rev() {
+            if let Item::Call(call) = &**item {
+                builder.add(call)?;
+            }
+        }
+        for output in outputs {
+            let number = builder.number(output)?;
+            builder.graph.outputs.push(number);
+        }
+        Ok(builder.graph)
+    }
+
+    /// Shapes and types of what it takes.
+    pub fn inputs(&self) -> &[Spec] {
+        &self.inputs
+    }
+
+    /// Arrays that the function used without taking them as arguments.
+    pub fn constants(&self) -> impl Iterator<Item = &Array> {
+        self.constants.iter().map(|(_, array)| array)
+    }
+
+    /// How many calls were recorded, and how many are left.
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.recorded, self.steps.len())
+    }
+
+    /// The function on other arrays of the same shapes and types: nodes like those of the trace, from the same lines.
+    pub fn call(&self, inputs: &[Array]) -> Vec<Array> {
+        self.make(inputs, |step, inputs| {
+            Array::from_known(Made {
+                op: step.op.clone(),
+                inputs,
+                results: &step.results,
+                stream: step.stream,
+                site: step.site,
+                origin: step.origin,
+            })
+        })
+    }
+
+    /// The function on arrays of other shapes, for which every shape is found again.
+    ///
+    /// # Errors
+    /// Those of the operations that do not fit the new shapes.
+    pub fn call_shapeless(&self, inputs: &[Array]) -> Result<Vec<Array>> {
+        let made = self.make(inputs, |step, inputs| {
+            crate::call_site::with_call_site(step.site, || Array::from_op_many(step.op.clone(), inputs))
+        });
+        made.iter().try_for_each(Array::check)?;
+        Ok(made)
+    }
+
+    fn make(&self, inputs: &[Array], step: impl Fn(&Step, Inputs) -> SmallVec<[Array; 1]>) -> Vec<Array> {
+        let mut values: Vec<Option<Array>> = vec![None; self.values as usize];
+        for (place, input) in inputs.iter().enumerate() {
+            values[place] = Some(input.clone());
+        }
+        for (number, constant) in &self.constants {
+            values[*number as usize] = Some(constant.clone());
+        }
+        for call in &self.steps {
+            let inputs: Inputs = call.inputs.iter().filter_map(|&i| values[i as usize].clone()).collect();
+            for (result, number) in step(call, inputs).into_iter().zip(call.first..) {
+                if let Some(label) = &call.label {
+                    result.label(label.clone());
+                }
+                values[number as usize] = Some(result);
+            }
+        }
+        self.outputs.iter().filter_map(|&i| values[i as usize].clone()).collect()
+    }
+}
+
+impl Builder {
+    /// The number of an array: what was made before, or a constant.
+    fn number(&mut self, array: &Array) -> Result<u32> {
+        if let Some(&number) = self.numbers.get(&array.id()) {
+            return Ok(number);
+        }
+        if is_symbolic(array) {
+            let message = format!(
+                "Attempting to compile a function with uncaptured inputs is not allowed. The array asked for at {} \
+                 belongs to another transform",
+                array.call_site()
+            );
+            return Err(Error::argument("compile", message));
+        }
+        let number = self.graph.values;
+        self.graph.values += 1;
+        self.numbers.insert(array.id(), number);
+        self.graph.constants.push((number, array.clone()));
+        Ok(number)
+    }
+
+    fn add(&mut self, call: &Call) -> Result<()> {
+        let inputs = call.inputs.iter().map(|x| self.number(x)).collect::<Result<Values>>()?;
+        // What changes nothing is left out; it has done its work when the trace was made.
+        if matches!(call.op, Op::StopGradient) || matches!(call.op, Op::Depends) && inputs.len() == 1 {
+            self.numbers.insert(call.outputs[0].id(), inputs[0]);
+            return Ok(());
+        }
+        let key = (call.op.clone(), inputs);
+        let first = match self.known.get(&key) {
+            Some(&first) => first,
+            None => {
+                let first = self.graph.values;
+                self.graph.values += call.outputs.len() as u32;
+                let node = &call.outputs[0].0;
+                self.graph.steps.push(Step {
+                    op: call.op.clone(),
+                    inputs: key.1.clone(),
+                    first,
+                    results: call
+                        .outputs
+                        .iter()
+                        .map(|y| Spec { shape: y.shape_ref().clone(), dtype: y.dtype() })
+                        .collect(),
+                    site: node.site,
+                    stream: node.stream,
+                    origin: node.origin,
+                    label: call.outputs[0].label_text().map(Into::into),
+                });
+                self.known.insert(key, first);
+                first
+            }
+        };
+        for (output, number) in call.outputs.iter().zip(first..) {
+            self.numbers.insert(output.id(), number);
+        }
+        Ok(())
+    }
+}
