@@ -193,29 +193,31 @@ impl<'a> Checker<'a> {
     fn compare(&mut self, report: &mut Report, op: &OpView, made: &Made) -> Result<(), Failure> {
         let exact = is_input(op) || self.is_exact(op);
         if !exact {
-            self.inexact.insert(op.id);
+            self.inexact.extend(op.outputs);
         }
-        let (Made::Ran(array) | Made::Given(array)) = made else { return Ok(()) };
-        let Some(recorded) = self.stats.get(&op.id) else {
-            report.unknown += u64::from(matches!(made, Made::Ran(_)));
-            return Ok(());
-        };
-        report.checked += 1;
-        let found = capture::figures(array)?;
-        if format!("{:016x}", found.hash) == recorded.hash {
-            report.exact += 1;
-            self.inexact.remove(&op.id);
-            return Ok(());
-        }
-        self.inexact.insert(op.id);
-        let what = if exact {
-            Some(format!("hash {:016x}, recorded {}", found.hash, recorded.hash))
-        } else {
-            further_apart(&found, recorded, array)
-        };
-        if let Some(what) = what {
-            let (name, call_site) = (op.name.to_owned(), op.call_site.to_owned());
-            report.different.push(Difference { op: op.id, name, call_site, what });
+        let (Made::Ran(results) | Made::Given(results)) = made else { return Ok(()) };
+        for (&id, array) in op.outputs.iter().zip(*results) {
+            let Some(recorded) = self.stats.get(&id) else {
+                report.unknown += u64::from(matches!(made, Made::Ran(_)));
+                continue;
+            };
+            report.checked += 1;
+            let found = capture::figures(array)?;
+            if format!("{:016x}", found.hash) == recorded.hash {
+                report.exact += 1;
+                self.inexact.remove(&id);
+                continue;
+            }
+            self.inexact.insert(id);
+            let what = if exact {
+                Some(format!("hash {:016x}, recorded {}", found.hash, recorded.hash))
+            } else {
+                further_apart(&found, recorded, array)
+            };
+            if let Some(what) = what {
+                let (name, call_site) = (op.name.to_owned(), op.call_site.to_owned());
+                report.different.push(Difference { op: op.id, name, call_site, what });
+            }
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use pellucid::op::{CustomKernel, Op};
-use pellucid::{Array, Device, DeviceType, Dtype, Shape, memory, with_device};
+use pellucid::{Array, Device, DeviceType, Dtype, Shape, eval, memory, with_device};
 use pellucid_trace::schema::OpView;
 use pellucid_trace::{Mode, Trace};
 
@@ -44,13 +44,13 @@ pub struct Way {
 /// What became of one row.
 pub enum Made<'a> {
     /// An array from before the window, or a constant.
-    Given(&'a Array),
+    Given(&'a [Array]),
     /// A view, or part of a launch whose result comes later: nothing of its own ran.
     Lazy,
-    /// The result of a launch, evaluated.
-    Ran(&'a Array),
-    /// The result of a kernel that the device cannot run, from the one that stands in for it.
-    Elsewhere(&'a Array, String),
+    /// The results of a launch, evaluated.
+    Ran(&'a [Array]),
+    /// The results of a kernel that the device cannot run, from the one that stands in for it.
+    Elsewhere(&'a [Array], String),
     /// It did not run.
     Missing(Why),
 }
@@ -89,12 +89,10 @@ impl<'a> Plan<'a> {
                     last_use[maker] = row;
                 }
             }
-            if op.outputs.len() != 1 {
-                return Err(
-                    format!("op {} has {} results; operations have one", op.id, op.outputs.len()).into()
-                );
+            if op.outputs.is_empty() {
+                return Err(format!("op {} has no results", op.id).into());
             }
-            row_of.insert(op.id, row);
+            row_of.extend(op.outputs.iter().map(|&array| (array, row)));
             let elements = op.shapes.iter().flatten().try_fold(1u64, |n, d| n.checked_mul((*d).max(1)));
             if elements.is_none_or(|n| n > MOST_ELEMENTS) {
                 return Err(format!("op {} ({}) makes an absurdly large array", op.id, op.name).into());
@@ -148,7 +146,7 @@ impl<'a> Plan<'a> {
             }
         }
         for (row, op) in table.iter().enumerate().filter(|(row, _)| wanted(*row)) {
-            let Built { array, elsewhere, custom } = match self.build(way, &op, &arrays) {
+            let Built { arrays: made, elsewhere, custom } = match self.build(way, &op, &arrays) {
                 Ok(built) => built,
                 Err(Trouble::Missing(why)) => {
                     see(row, &op, Made::Missing(why), &arrays)?;
@@ -163,9 +161,9 @@ impl<'a> Plan<'a> {
                 self.give_up(row, &op, &mut arrays, |maker| maker != row);
             }
             if op.inputs.is_empty() && op.launch.is_none() {
-                see(row, &op, Made::Given(&array), &arrays)?;
+                see(row, &op, Made::Given(&made), &arrays)?;
             } else if ends || alone {
-                match array.eval() {
+                match eval(&made) {
                     Ok(()) => {}
                     // The device may lack what a kernel of the user needs; the rest can still run.
                     Err(error) if custom => {
@@ -174,17 +172,17 @@ impl<'a> Plan<'a> {
                     }
                     Err(error) => return Err(format!("op {} ({}): {error}", op.id, op.name).into()),
                 }
-                let made = match elsewhere {
-                    Some(why) => Made::Elsewhere(&array, why),
-                    None => Made::Ran(&array),
+                let result = match elsewhere {
+                    Some(why) => Made::Elsewhere(&made, why),
+                    None => Made::Ran(&made),
                 };
-                see(row, &op, made, &arrays)?;
+                see(row, &op, result, &arrays)?;
             } else {
                 see(row, &op, Made::Lazy, &arrays)?;
             }
             self.give_up(row, &op, &mut arrays, |_| true);
             if self.last_use[row] > row {
-                arrays.0.insert(op.id, array);
+                arrays.0.extend(op.outputs.iter().copied().zip(made));
             }
         }
         Ok(())
@@ -202,8 +200,10 @@ impl<'a> Plan<'a> {
         if let Some(error) = op.error {
             return Err(missing(format!("it failed when it was recorded: {error}")));
         }
-        let (shape, dtype) = spec(op)?;
+        let specs = specs(op)?;
         if is_input(op) {
+            let (shape, dtype) =
+                specs.into_iter().next().ok_or_else(|| format!("op {} has no shape", op.id))?;
             let member = format!("tensors/{}.npy", op.id);
             let stored = self.trace.member_sizes(&member).map_or(0, |(_, size)| size);
             if stored > output_bytes(op).saturating_add(MOST_HEADER) {
@@ -218,7 +218,7 @@ impl<'a> Plan<'a> {
                 Err(error) => return Err(error.into()),
             };
             let array = with_device(way.device, || Array::from_raw(&data.data, shape, dtype))?;
-            return Ok(Built { array, elsewhere: None, custom: false });
+            return Ok(Built { arrays: vec![array], elsewhere: None, custom: false });
         }
         let value: Op = serde_json::from_str(op.op)
             .map_err(|e| format!("op {} ({}) is not an operation of this version: {e}", op.id, op.name))?;
@@ -237,19 +237,27 @@ impl<'a> Plan<'a> {
                 elsewhere = Some(why);
             }
         }
-        let array = with_device(device, || Array::apply(value, &inputs))?;
-        array.check().map_err(|e| format!("op {} ({}): {}", op.id, op.name, e.root()))?;
-        if *array.shape_ref() != shape || array.dtype() != dtype {
-            return Err(format!(
-                "op {} ({}) makes {} of shape {}, but {dtype} of shape {shape} was recorded",
-                op.id,
-                op.name,
-                array.dtype(),
-                array.shape_ref()
-            )
-            .into());
+        let arrays = with_device(device, || Array::apply_many(value, &inputs))?;
+        if let Some(array) = arrays.first() {
+            array.check().map_err(|e| format!("op {} ({}): {}", op.id, op.name, e.root()))?;
         }
-        Ok(Built { array, elsewhere, custom })
+        if arrays.len() != specs.len() {
+            let (id, name, made, recorded) = (op.id, op.name, arrays.len(), specs.len());
+            return Err(format!("op {id} ({name}) makes {made} arrays, but {recorded} were recorded").into());
+        }
+        for (array, (shape, dtype)) in arrays.iter().zip(&specs) {
+            if array.shape_ref() != shape || array.dtype() != *dtype {
+                return Err(format!(
+                    "op {} ({}) makes {} of shape {}, but {dtype} of shape {shape} was recorded",
+                    op.id,
+                    op.name,
+                    array.dtype(),
+                    array.shape_ref()
+                )
+                .into());
+            }
+        }
+        Ok(Built { arrays, elsewhere, custom })
     }
 
     /// The rows that these rows need, themselves included.
@@ -280,9 +288,9 @@ impl Arrays {
     }
 }
 
-/// A row's result, not evaluated yet.
+/// A row's results, not evaluated yet.
 struct Built {
-    array: Array,
+    arrays: Vec<Array>,
     /// Why it is on the device that stands in, if it is.
     elsewhere: Option<String>,
     /// Whether it is a kernel of the user.
@@ -320,15 +328,23 @@ pub fn is_input(op: &OpView) -> bool {
     op.op.starts_with("{\"input\"")
 }
 
-/// Shape and type of a row's result.
-pub fn spec(op: &OpView) -> Result<(Shape, Dtype), Failure> {
-    let shape = op.shapes.get(0).ok_or_else(|| format!("op {} has no shape", op.id))?;
-    let sizes = shape.iter().map(|&d| usize::try_from(d)).collect::<Result<Vec<usize>, _>>()?;
-    let dtype = op.dtypes.get(0).ok_or_else(|| format!("op {} has no type", op.id))?.parse()?;
-    Ok((sizes.into_iter().collect(), dtype))
+/// Shape and type of each of a row's results.
+pub fn specs(op: &OpView) -> Result<Vec<(Shape, Dtype)>, Failure> {
+    let (outputs, shapes, dtypes) = (op.outputs.len(), op.shapes.len(), op.dtypes.len());
+    if outputs != shapes || outputs != dtypes {
+        let id = op.id;
+        return Err(format!("op {id} has {outputs} results, {shapes} shapes and {dtypes} types").into());
+    }
+    let spec = |(shape, dtype): (&[u64], &str)| {
+        let sizes = shape.iter().map(|&d| usize::try_from(d)).collect::<Result<Vec<usize>, _>>()?;
+        Ok((sizes.into_iter().collect(), dtype.parse()?))
+    };
+    op.shapes.iter().zip(op.dtypes.iter()).map(spec).collect()
 }
 
-/// Bytes of a row's result, by its shape and type.
+/// Bytes of a row's results, by their shapes and types.
 pub fn output_bytes(op: &OpView) -> u64 {
-    spec(op).map_or(0, |(shape, dtype)| (shape.elements() as u64).saturating_mul(dtype.size() as u64))
+    let bytes =
+        |(shape, dtype): (Shape, Dtype)| (shape.elements() as u64).saturating_mul(dtype.size() as u64);
+    specs(op).map_or(0, |specs| specs.into_iter().map(bytes).fold(0, u64::saturating_add))
 }

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use pellucid::Array;
+use pellucid::{Array, Dtype, Shape};
 use pellucid_trace::Trace;
-use pellucid_trace::schema::{LaunchView, OpView, StatsView};
+use pellucid_trace::schema::{LaunchView, OpView, Stats, StatsView};
 
-use crate::rerun::{is_input, spec};
+use crate::rerun::{is_input, specs};
 use crate::text;
 use crate::{GOOD, Outcome, open::open};
 
@@ -48,9 +48,10 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
         let value = serde_json::json!({
             "op": op.to_row(),
             "inputs": inputs(&trace, &op)?.iter().map(OpView::to_row).collect::<Vec<_>>(),
-            "readers": readers(&trace, op.id)?,
+            "readers": readers(&trace, &op)?,
             "launch": launch.map(|l| l.to_row()),
             "stats": stats(&trace, op.id)?.map(|s| s.to_row()),
+            "stats_of_results": all_stats(&trace, &op)?,
             "kernel": source(&trace, launch.as_ref())?,
         });
         text::json(out, &value)?;
@@ -94,9 +95,9 @@ fn print(
         writeln!(out, "  {} {}", input.id, described(input))?;
         elements(trace, input, out)?;
     }
-    text::heading(out, "Result")?;
+    text::heading(out, if op.outputs.len() > 1 { "Results" } else { "Result" })?;
     elements(trace, op, out)?;
-    let readers = readers(trace, op.id)?;
+    let readers = readers(trace, op)?;
     let shown: Vec<String> = readers.iter().take(10).map(u64::to_string).collect();
     let more = if readers.len() > 10 { " …" } else { "" };
     let readers = if shown.is_empty() { "nothing in the window".to_owned() } else { shown.join(" ") + more };
@@ -138,15 +139,32 @@ fn timing(op: &OpView, l: &LaunchView, out: &mut impl Write) -> std::io::Result<
 }
 
 fn described(op: &OpView) -> String {
-    let dtype = op.dtypes.get(0).unwrap_or_default();
-    let shape = text::shape(op.shapes.get(0).unwrap_or_default());
+    let result = |(dtype, shape): (&str, &[u64])| {
+        format!("{} {}", text::short(dtype, 12), text::short(&text::shape(shape), 60))
+    };
+    let results: Vec<String> = op.dtypes.iter().zip(op.shapes.iter()).take(8).map(result).collect();
     let label = op.label.map_or(String::new(), |l| format!(" “{}”", text::short(l, 60)));
-    format!("{} {} {}{label}", text::short(op.name, 40), text::short(dtype, 12), text::short(&shape, 60))
+    format!("{} {}{label}", text::short(op.name, 40), results.join(", "))
 }
 
-/// Figures of an array and, if they are in the file, its elements.
+/// Figures of each result and, if they are in the file, its elements.
 fn elements(trace: &Trace, op: &OpView, out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
-    if let Some(s) = stats(trace, op.id)? {
+    for (&id, spec) in op.outputs.iter().zip(specs(op)?) {
+        if op.outputs.len() > 1 {
+            writeln!(out, "  array {id}")?;
+        }
+        elements_of(trace, id, spec, out)?;
+    }
+    Ok(())
+}
+
+fn elements_of(
+    trace: &Trace,
+    id: u64,
+    (shape, dtype): (Shape, Dtype),
+    out: &mut impl Write,
+) -> Result<(), Box<dyn std::error::Error>> {
+    if let Some(s) = stats(trace, id)? {
         let figure = |v: Option<f64>| v.map_or("–".to_owned(), text::value);
         let (min, max, mean) = (figure(s.min), figure(s.max), figure(s.mean));
         let text =
@@ -154,14 +172,10 @@ fn elements(trace: &Trace, op: &OpView, out: &mut impl Write) -> Result<(), Box<
         let text = if s.nan + s.inf > 0 { text::bad(&text) } else { text };
         writeln!(out, "    {text}; hash {}", s.hash)?;
     }
-    if trace
-        .member_sizes(&format!("tensors/{}.npy", op.id))
-        .is_none_or(|(_, size)| size > PRINTED_BYTES as u64)
-    {
+    if trace.member_sizes(&format!("tensors/{id}.npy")).is_none_or(|(_, size)| size > PRINTED_BYTES as u64) {
         return Ok(());
     }
-    let (shape, dtype) = spec(op)?;
-    let array = Array::from_raw(&trace.tensor(op.id)?.data, shape, dtype);
+    let array = Array::from_raw(&trace.tensor(id)?.data, shape, dtype);
     for line in array.to_string().lines() {
         writeln!(out, "    {line}")?;
     }
@@ -171,17 +185,23 @@ fn elements(trace: &Trace, op: &OpView, out: &mut impl Write) -> Result<(), Box<
 fn inputs<'a>(trace: &'a Trace, op: &OpView) -> pellucid_trace::Result<Vec<OpView<'a>>> {
     let mut inputs = Vec::new();
     for id in op.inputs.iter().take(100) {
-        inputs.extend(trace.ops()?.iter().find(|other| other.id == *id));
+        inputs.extend(trace.ops()?.iter().find(|other| other.outputs.contains(id)));
     }
     Ok(inputs)
 }
 
-fn readers(trace: &Trace, id: u64) -> pellucid_trace::Result<Vec<u64>> {
-    Ok(trace.ops()?.iter().filter(|op| op.inputs.contains(&id)).map(|op| op.id).collect())
+fn readers(trace: &Trace, op: &OpView) -> pellucid_trace::Result<Vec<u64>> {
+    let reads = |other: &OpView| other.inputs.iter().any(|input| op.outputs.contains(input));
+    Ok(trace.ops()?.iter().filter(reads).map(|other| other.id).collect())
 }
 
 fn stats(trace: &Trace, id: u64) -> pellucid_trace::Result<Option<StatsView<'_>>> {
     Ok(trace.stats()?.iter().find(|s| s.array == id))
+}
+
+/// Figures of each result, in order.
+fn all_stats(trace: &Trace, op: &OpView) -> pellucid_trace::Result<Vec<Option<Stats>>> {
+    op.outputs.iter().map(|&id| Ok(stats(trace, id)?.map(|s| s.to_row()))).collect()
 }
 
 fn source(trace: &Trace, launch: Option<&LaunchView>) -> pellucid_trace::Result<Option<String>> {

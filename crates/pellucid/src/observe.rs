@@ -57,9 +57,9 @@ pub(crate) struct Launch<'a> {
 /// How a launch ended.
 #[derive(Debug)]
 pub(crate) struct Outcome<'a> {
-    /// The result's elements, whether anything ran for them (not for a view), and the input whose memory they took; or
-    /// the reason why there are none.
-    pub result: Result<(&'a Value, bool, Option<usize>), &'a Error>,
+    /// The elements of each result, whether anything ran for them (not for a view), and the input whose memory they took;
+    /// or the reason why there are none.
+    pub result: Result<(&'a [Value], bool, Option<usize>), &'a Error>,
     /// It was meant for a GPU that cannot do it, and ran on the CPU.
     pub fallback: bool,
     /// Text and workgroups of the kernel, on a GPU.

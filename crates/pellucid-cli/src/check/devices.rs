@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use pellucid::op::Op;
-use pellucid::{Array, Device, with_device};
+use pellucid::{Array, Device, eval, with_device};
 use serde::Serialize;
 
 use crate::elements::{Distance, distance, index_of, number_at};
@@ -120,8 +120,8 @@ pub fn check(plan: &Result<Plan, String>, devices: &[Device]) -> Result<Finding,
         |_| true,
         |_, op, made, arrays| {
             progress.step();
-            let array = match made {
-                Made::Ran(array) => array,
+            let results = match made {
+                Made::Ran(results) => results,
                 Made::Elsewhere(_, why) => {
                     found.skipped.add(op, &Why::Itself(why));
                     return Ok(());
@@ -135,27 +135,29 @@ pub fn check(plan: &Result<Plan, String>, devices: &[Device]) -> Result<Finding,
             let inputs: Option<Vec<Array>> = op.inputs.iter().map(|id| arrays.get(*id).cloned()).collect();
             let Some(inputs) = inputs else { return Ok(()) };
             let value: Op = serde_json::from_str(op.op)?;
-            let again = with_device(other, || Array::apply(value, &inputs))?;
-            if let Err(error) = again.eval() {
+            let again = with_device(other, || Array::apply_many(value, &inputs))?;
+            if let Err(error) = eval(&again) {
                 found.skipped.add(op, &Why::Itself(format!("on {other}: {error}")));
                 return Ok(());
             }
-            found.compared += 1;
-            let distance = distance(array, &again)?;
-            if distance == Distance::default() {
-                found.identical += 1;
-                return Ok(());
+            for (array, again) in results.iter().zip(&again) {
+                found.compared += 1;
+                let distance = distance(array, again)?;
+                if distance == Distance::default() {
+                    found.identical += 1;
+                    continue;
+                }
+                let [cpu, gpu] = [array, again].map(|a| number_at(a, distance.position));
+                found.apart.push(Apart {
+                    op: op.id,
+                    name: op.name.to_owned(),
+                    call_site: op.call_site.to_owned(),
+                    dtype: array.dtype().to_string(),
+                    index: index_of(array.shape(), distance.position),
+                    values: [text::value(cpu?), text::value(gpu?)],
+                    distance,
+                });
             }
-            let [cpu, gpu] = [array, &again].map(|a| number_at(a, distance.position));
-            found.apart.push(Apart {
-                op: op.id,
-                name: op.name.to_owned(),
-                call_site: op.call_site.to_owned(),
-                dtype: array.dtype().to_string(),
-                index: index_of(array.shape(), distance.position),
-                values: [text::value(cpu?), text::value(gpu?)],
-                distance,
-            });
             Ok(())
         },
     )?;

@@ -141,7 +141,9 @@ pub fn check(
     let mut odd: HashMap<u64, bool> = HashMap::new();
     let mut read_odd: HashMap<u64, bool> = HashMap::new();
     for (row, op) in trace.ops()?.iter().enumerate() {
-        let figures = stats.get(&op.id).copied();
+        let sum = |(nan, inf): (u64, u64), more: &(u64, u64)| (nan + more.0, inf + more.1);
+        let figures = op.outputs.iter().filter_map(|id| stats.get(id));
+        let figures = (figures.clone().count() > 0).then(|| figures.fold((0, 0), sum));
         let reads = op.inputs.iter().any(|input| odd.get(input).copied().unwrap_or(false));
         if let Some(launch) = op.launch {
             rows_of.entry(launch).or_default().push(row);
@@ -154,7 +156,8 @@ pub fn check(
             }
             None => constant(&op).unwrap_or(reads),
         };
-        odd.insert(op.id, is_odd);
+        let of = |id: &u64| stats.get(id).map_or(is_odd, |(nan, inf)| nan + inf > 0);
+        odd.extend(op.outputs.iter().map(|id| (*id, of(id))));
         let (nan, inf) = figures.unwrap_or_default();
         if !is_odd {
             continue;
@@ -234,17 +237,20 @@ fn look(plan: &Plan, devices: &[Device], makers: &mut [Maker]) -> Result<(), Fai
             Way { device, fused: false, stand_in },
             |row| needed[row],
             |row, op, made, arrays| {
-                let (Made::Ran(array) | Made::Elsewhere(array, _)) = made else { return Ok(()) };
+                let (Made::Ran(results) | Made::Elsewhere(results, _)) = made else { return Ok(()) };
                 let Some(maker) = maker_of.get(&row).and_then(|&i| makers.get_mut(i)) else { return Ok(()) };
                 if maker.element.is_some() {
                     return Ok(());
                 }
-                let figures = capture::figures(array)?;
-                if figures.nan + figures.inf == 0 {
-                    return Ok(());
+                for array in results {
+                    let figures = capture::figures(array)?;
+                    if figures.nan + figures.inf > 0 {
+                        let element = element(op, array, arrays)?;
+                        let among = maker.among.clone();
+                        *maker = Maker { element, ..self::maker(op, figures.nan, figures.inf, among) };
+                        break;
+                    }
                 }
-                let element = element(op, array, arrays)?;
-                *maker = Maker { element, ..self::maker(op, figures.nan, figures.inf, maker.among.clone()) };
                 Ok(())
             },
         )?;

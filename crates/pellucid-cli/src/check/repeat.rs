@@ -122,27 +122,34 @@ fn twice(
                 progress.step();
                 let follows = op.inputs.iter().any(|input| tainted.contains(input));
                 if follows {
-                    tainted.insert(op.id);
+                    tainted.extend(op.outputs);
                 }
-                let (array, here) = match made {
-                    Made::Ran(array) => (array, true),
-                    Made::Elsewhere(array, _) => (array, false),
+                let (results, here) = match made {
+                    Made::Ran(results) => (results, true),
+                    Made::Elsewhere(results, _) => (results, false),
                     Made::Missing(why) if round == 0 => {
                         on.skipped.add(op, &why);
                         return Ok(());
                     }
                     Made::Given(_) | Made::Lazy | Made::Missing(_) => return Ok(()),
                 };
-                let hash = capture::figures(array)?.hash;
+                let mut differs = false;
+                for (&id, array) in op.outputs.iter().zip(results) {
+                    let hash = capture::figures(array)?.hash;
+                    if round == 0 {
+                        hashes.insert(id, hash);
+                    } else if hashes.get(&id) != Some(&hash) {
+                        tainted.insert(id);
+                        differs = true;
+                    }
+                }
                 if round == 0 {
-                    hashes.insert(op.id, hash);
                     return Ok(());
                 }
                 on.compared += u64::from(here);
-                if hashes.get(&op.id) == Some(&hash) {
+                if !differs {
                     return Ok(());
                 }
-                tainted.insert(op.id);
                 if follows && here {
                     on.following += 1;
                 } else if here {

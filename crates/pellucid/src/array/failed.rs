@@ -218,7 +218,11 @@ impl Array {
 
     #[cold]
     fn failure(&self) -> Option<Arc<Failure>> {
-        match &*self.0.state.lock() {
+        let mut state = self.0.state.lock();
+        if let State::Shared(_) = &*state {
+            state.settle();
+        }
+        match &*state {
             State::Failed(failure) => Some(failure.clone()),
             _ => None,
         }

@@ -22,18 +22,18 @@ type Strided = SmallVec<[(usize, isize); 4]>;
 impl HostView {
     /// Evaluates the array.
     pub fn new(array: &Array) -> Result<HostView> {
-        HostView::of(&array.evaluated()?, array)
+        HostView::of(&array.evaluated()?, array.shape_ref(), array.dtype())
     }
 
     /// Elements of an array that are known, though the array may not be marked as ready yet.
     ///
     /// # Errors
     /// Those of the copy from a GPU's memory.
-    pub fn of(value: &Value, array: &Array) -> Result<HostView> {
-        let (value, shape) = (value.on_host()?, array.shape_ref().clone());
+    pub fn of(value: &Value, shape: &Shape, dtype: Dtype) -> Result<HostView> {
+        let (value, shape) = (value.on_host()?, shape.clone());
         let strides = value.strides(&shape);
         let walk = joined(&shape, &strides);
-        Ok(HostView { value, shape, dtype: array.dtype(), strides, walk })
+        Ok(HostView { value, shape, dtype, strides, walk })
     }
 
     pub fn shape(&self) -> &Shape {

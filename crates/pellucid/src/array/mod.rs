@@ -12,6 +12,7 @@ mod operators;
 mod print;
 mod rows;
 mod shape;
+mod shared;
 mod spare;
 mod value;
 mod work;
@@ -27,6 +28,7 @@ pub use print::{PrintOptions, print_options, set_print_options};
 pub use rows::Rows;
 pub use shape::{Axes, Shape};
 pub(crate) use shape::{check_axis_count, resolve_axis};
+pub(crate) use shared::{Facts, Results, Shared};
 pub(crate) use value::{Mirror, Strides, Value, broadcast_strides};
 pub(crate) use work::{Inputs, Work, WorkBox};
 
@@ -82,7 +84,7 @@ impl Array {
         };
         let spec = match alike {
             Some(spec) => spec,
-            None => ok!(op.infer(&inputs.iter().map(Array::spec).collect::<Vec<_>>())),
+            None => ok!(op.infer_one(&inputs.iter().map(Array::spec).collect::<Vec<_>>())),
         };
         let mark = transform::mark(&inputs);
         if mark != 0 {
@@ -141,6 +143,23 @@ impl Array {
         Array(NodeRef::lazy(shape, dtype, stream, site, work))
     }
 
+    /// The lazy results of an operation that makes one or several, on this thread's current stream; as many failed ones
+    /// if that is impossible.
+    #[track_caller]
+    pub(crate) fn from_op_many(op: Op, inputs: impl Into<Inputs>) -> Results {
+        let count = op.results();
+        match Shared::results(op, inputs.into()) {
+            Ok(results) => results,
+            Err(failure) => {
+                let mut results = Results::new();
+                for _ in 0..count.max(1) {
+                    results.push(Fails::carrying(failure.clone()));
+                }
+                results
+            }
+        }
+    }
+
     fn spec(&self) -> (&Shape, Dtype) {
         (&self.0.shape, self.0.dtype)
     }
@@ -163,6 +182,26 @@ impl Array {
     #[track_caller]
     pub fn apply(op: Op, inputs: &[Array]) -> Array {
         Array::from_op(op, Inputs::from(inputs))
+    }
+
+    /// All lazy results of an operation that makes several, as [`apply`](Array::apply) makes one. They are computed
+    /// together, whoever of them is asked for.
+    ///
+    /// ```
+    /// use pellucid::{Array, op::Op};
+    /// # fn main() -> pellucid::Result<()> {
+    /// let parts = Array::apply_many(Op::Divmod, &[Array::from([7, -7]), Array::from([2, 2])]);
+    /// assert_eq!(parts[0].to_vec::<i32>()?, [3, -4]);
+    /// assert_eq!(parts[1].to_vec::<i32>()?, [1, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The arrays fail for whatever makes the operation impossible on these inputs; see [`Op::infer`].
+    #[track_caller]
+    pub fn apply_many(op: Op, inputs: &[Array]) -> Vec<Array> {
+        Array::from_op_many(op, Inputs::from(inputs)).into_vec()
     }
 
     /// An array of elements given as bytes, in row-major order and the machine's byte order; they are copied. The
@@ -301,7 +340,11 @@ impl Array {
 
     /// True if nothing has been done for it yet.
     pub(crate) fn is_lazy(&self) -> bool {
-        matches!(*self.0.state.lock(), State::Lazy(_))
+        match &*self.0.state.lock() {
+            State::Lazy(_) => true,
+            State::Shared(part) => part.shared().with_state(|state| matches!(state, State::Lazy(_))),
+            _ => false,
+        }
     }
 
     /// Computes the elements and waits for them.

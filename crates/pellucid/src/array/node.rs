@@ -1,5 +1,6 @@
 //! A node of the graph: an array's shape and type, and what is known of its elements.
 
+use std::borrow::Cow;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -8,12 +9,14 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use super::shared::Part;
 use super::spare::{self, Spare};
 use super::value::Value;
 use super::work::WorkBox;
 use super::{Array, Dtype, Shape};
 use crate::call_site::CallSite;
 use crate::eval::{Batch, Failure};
+use crate::op::Spec;
 use crate::region::{self, Origin, Place};
 use crate::stream::Stream;
 
@@ -22,6 +25,8 @@ use crate::stream::Stream;
 pub(crate) enum State {
     /// Nothing has happened yet.
     Lazy(WorkBox),
+    /// One of several results of an operation, which knows how far it is.
+    Shared(Part),
     /// Entry of the plan being made; only seen under the planner's lock.
     Planned(u32),
     /// Part of a batch that has not finished.
@@ -42,20 +47,27 @@ impl State {
         match self {
             State::Ready(_) | State::Failed(_) => true,
             State::Enqueued(_, batch) => batch.is_done(),
-            _ => false,
+            State::Shared(part) => part.is_settled(),
+            State::Lazy(_) | State::Planned(_) | State::Scheduled(_) => false,
         }
     }
 
     /// The batch whose end makes the elements complete.
-    pub fn batch(&self) -> Option<&Arc<Batch>> {
+    pub fn batch(&self) -> Option<Cow<'_, Arc<Batch>>> {
         match self {
-            State::Scheduled(batch) | State::Enqueued(_, batch) => Some(batch),
-            _ => None,
+            State::Scheduled(batch) | State::Enqueued(_, batch) => Some(Cow::Borrowed(batch)),
+            State::Shared(part) => part.batch().map(Cow::Owned),
+            State::Lazy(_) | State::Planned(_) | State::Ready(_) | State::Failed(_) => None,
         }
     }
 
-    /// Turns what a GPU has finished into what it became.
+    /// Turns what has been finished, with others or by a GPU, into what it became.
     pub fn settle(&mut self) {
+        if let State::Shared(part) = self
+            && let Some(own) = part.take()
+        {
+            *self = own;
+        }
         let State::Enqueued(value, batch) = self else { return };
         if batch.is_done() {
             *self = match batch.failure().or_else(|| value.failure()) {
@@ -88,8 +100,25 @@ pub(crate) struct Node {
 impl Node {
     #[inline]
     pub fn new(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, state: State) -> Node {
+        Node::with_id(Node::next_id(), shape, dtype, stream, site, state)
+    }
+
+    /// The number of an array that is about to be made.
+    #[inline]
+    pub fn next_id() -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub fn with_id(
+        id: u64,
+        shape: Shape,
+        dtype: Dtype,
+        stream: Stream,
+        site: CallSite,
+        state: State,
+    ) -> Node {
         let Place { region, origin } = region::current();
         let failed = AtomicBool::new(matches!(state, State::Failed(_)));
         let (label, state) = (OnceLock::new(), Mutex::new(state));
@@ -97,16 +126,31 @@ impl Node {
     }
 }
 
+impl Node {
+    /// Says how far its operation is, and with it all results that it has.
+    pub fn advance(&self, state: State) {
+        let mut own = self.state.lock();
+        match &*own {
+            State::Shared(part) => part.shared().with_state(|common| *common = state),
+            _ => *own = state,
+        }
+    }
+}
+
 impl Drop for Node {
     /// Frees a chain of lazy nodes in a loop: recursion would overflow the stack on long ones.
     fn drop(&mut self) {
-        let State::Lazy(work) = self.state.get_mut() else { return };
-        let mut orphans: SmallVec<[Array; 4]> = work.inputs.drain(..).collect();
+        let mut orphans: SmallVec<[Array; 4]> = match self.state.get_mut() {
+            State::Lazy(work) => work.inputs.drain(..).collect(),
+            State::Shared(part) => part.orphans().into_iter().collect(),
+            _ => return,
+        };
         while let Some(mut array) = orphans.pop() {
-            if let Some(node) = array.0.only()
-                && let State::Lazy(work) = node.state.get_mut()
-            {
-                orphans.extend(work.inputs.drain(..));
+            let Some(node) = array.0.only() else { continue };
+            match node.state.get_mut() {
+                State::Lazy(work) => orphans.extend(work.inputs.drain(..)),
+                State::Shared(part) => orphans.extend(part.orphans()),
+                _ => {}
             }
         }
     }
@@ -123,6 +167,16 @@ pub(crate) struct NodeRef(ManuallyDrop<Arc<Node>>);
 impl NodeRef {
     pub fn new(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, state: State) -> NodeRef {
         NodeRef::write(|| Node::new(shape, dtype, stream, site, state))
+    }
+
+    /// The number of an array that is about to be made.
+    pub fn next_id() -> u64 {
+        Node::next_id()
+    }
+
+    /// A node whose number is known already.
+    pub fn with_id(id: u64, spec: Spec, stream: Stream, site: CallSite, state: State) -> NodeRef {
+        NodeRef::write(|| Node::with_id(id, spec.shape, spec.dtype, stream, site, state))
     }
 
     /// A node that is still to be computed.

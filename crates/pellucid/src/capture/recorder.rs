@@ -9,17 +9,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use pellucid_trace as trace;
 use pellucid_trace::{Mode, Writer};
+use smallvec::SmallVec;
 
 use super::stats::look_at;
 use super::{CaptureError, Options, Summary, facts};
-use crate::array::{Array, HostView, Shape, State, Value};
+use crate::array::{Array, Dtype, Facts, HostView, Shape, State, Value};
 use crate::backend::gpu;
 use crate::call_site::CallSite;
 use crate::error::Result;
 use crate::eval::{Member, Step};
 use crate::memory;
 use crate::observe::{Launch, MemoryAction, MemoryEvent, Observer, Outcome, Times, WaitEvent};
-use crate::op::{Arg, Op, Program};
+use crate::op::{Arg, Op, Program, Spec};
 use crate::region;
 use crate::stream::{Stream, streams};
 
@@ -195,7 +196,8 @@ impl Recorder {
         let row = trace::Op { buffer, ..self.input_row(&mut known, array) };
         self.writer.op(row);
         drop(known);
-        self.elements(array, value, matches!(self.mode, Mode::Replay | Mode::Full));
+        let keep = matches!(self.mode, Mode::Replay | Mode::Full);
+        self.elements(array.id(), array.id(), array.shape_ref(), array.dtype(), value, keep);
     }
 
     fn input_row(&self, known: &mut Known, array: &Array) -> trace::Op {
@@ -203,25 +205,25 @@ impl Recorder {
         self.row(known, array, (name, "input"), json, Vec::new())
     }
 
-    /// Figures of an array and, if asked for, its elements.
-    fn elements(&self, array: &Array, value: &Value, keep: bool) {
+    /// Figures of an array that an operation made and, if asked for, its elements.
+    fn elements(&self, id: u64, op: u64, shape: &Shape, dtype: Dtype, value: &Value, keep: bool) {
         if self.mode == Mode::Timeline {
             return;
         }
         // Memory that cannot be read (a lost GPU) has no figures.
-        let Ok(view) = HostView::of(value, array) else { return };
+        let Ok(view) = HostView::of(value, shape, dtype) else { return };
         let mut bytes = Vec::with_capacity(if keep { view.bytes() } else { 0 });
-        let f = look_at(&view, array.dtype(), |part| {
+        let f = look_at(&view, dtype, |part| {
             if keep {
                 bytes.extend_from_slice(part);
             }
         });
-        let dtype = self.known.lock().text(array.dtype().name());
+        let name = self.known.lock().text(dtype.name());
         self.writer.stats(trace::Stats {
-            array: array.id(),
-            op: array.id(),
-            dtype,
-            size: array.size() as u64,
+            array: id,
+            op,
+            dtype: name,
+            size: shape.elements() as u64,
             min: f.min,
             max: f.max,
             mean: f.mean,
@@ -231,9 +233,13 @@ impl Recorder {
             hash: format!("{:016x}", f.hash).into(),
         });
         if keep {
-            let shape = array.shape().iter().map(|&d| d as u64).collect();
-            let (array, dtype) = (array.id(), array.dtype().name());
-            self.writer.tensor(trace::Tensor { array, dtype, shape, data: Box::new(bytes) });
+            let shape = shape.iter().map(|&d| d as u64).collect();
+            self.writer.tensor(trace::Tensor {
+                array: id,
+                dtype: dtype.name(),
+                shape,
+                data: Box::new(bytes),
+            });
         }
     }
 
@@ -285,14 +291,19 @@ impl Recorder {
         let (array, work) = (&member.array, &member.work);
         let inputs = work.inputs.iter().map(Array::id).collect();
         let shapes: Vec<_> = work.inputs.iter().map(Array::shape_ref).collect();
-        let bytes = work.inputs.iter().map(Array::nbytes).sum::<usize>() + array.nbytes();
+        let bytes = work.inputs.iter().map(Array::nbytes).sum::<usize>() + member.nbytes();
         let name = match &work.op {
             Op::Custom(kernel) => format!("custom {}", kernel.name).into(),
             op => known.text(op.name()),
         };
         let json = json(known, &work.op);
+        let facts = facts(member);
         trace::Op {
-            flops: work.op.flops(&shapes, array.shape_ref()),
+            id: facts[0].id,
+            outputs: facts.iter().map(|f| f.id).collect(),
+            shapes: facts.iter().map(|f| f.spec.shape.iter().map(|&d| d as u64).collect()).collect(),
+            dtypes: facts.iter().map(|f| known.text(f.spec.dtype.name())).collect(),
+            flops: work.op.flops(&shapes, &facts[0].spec.shape),
             bytes: bytes as u64,
             ..self.row(known, array, (name, work.op.family().name()), json, inputs)
         }
@@ -340,10 +351,22 @@ impl Recorder {
     }
 }
 
+/// All results of an operation, also those that nobody holds.
+fn facts(member: &Member) -> SmallVec<[Facts; 2]> {
+    let array = &member.array;
+    match member.shared() {
+        Some(shared) => shared.facts().into(),
+        None => {
+            let spec = Spec { shape: array.shape_ref().clone(), dtype: array.dtype() };
+            SmallVec::from_iter([Facts { id: array.id(), spec }])
+        }
+    }
+}
+
 /// An operation as JSON. Those without parameters are made once.
 fn json(known: &mut Known, op: &Op) -> Arc<str> {
     let make = || serde_json::to_string(op).unwrap_or_else(|e| format!("{{\"error\":\"{e}\"}}")).into();
-    let plain = matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Matmul);
+    let plain = matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Divmod | Op::Select | Op::Matmul);
     if plain { known.json.entry(op.name()).or_insert_with(make).clone() } else { make() }
 }
 
@@ -397,14 +420,15 @@ impl Observer for Recorder {
             flops = flops.saturating_add(row.flops);
             ids.push(row.id);
         }
-        if let (Some(row), Ok((value, _, _))) = (rows.last_mut(), outcome.result) {
-            row.buffer = Some(value.buffer().id());
+        if let (Some(row), Ok((values, _, _))) = (rows.last_mut(), outcome.result) {
+            row.buffer = values.first().map(|value| value.buffer().id());
         }
         let (device, nothing) = (known.device(launch.stream.device()), known.text(""));
         self.ops.fetch_add((rows.len() - first) as u64, Ordering::Relaxed);
         for (i, row) in rows.into_iter().enumerate() {
             // A constant that chains have read has its row when it is computed for its own sake.
             if i < first || known.arrays.insert(row.id) {
+                known.arrays.extend(&row.outputs);
                 self.writer.op(row);
             }
         }
@@ -433,7 +457,7 @@ impl Observer for Recorder {
             end_ns: 0,
             timed_by: nothing,
             ops: ids,
-            bytes: (read + last.array.nbytes()) as u64,
+            bytes: (read + last.nbytes()) as u64,
             flops,
         };
         let mut known = self.known.lock();
@@ -444,8 +468,12 @@ impl Observer for Recorder {
             None => drop(known.untimed.insert(row.id, row)),
         }
         drop(known);
-        if let Ok((value, _, _)) = outcome.result {
-            self.elements(&last.array, value, self.mode == Mode::Full);
+        if let Ok((values, _, _)) = outcome.result {
+            let facts = facts(last);
+            for (Facts { id, spec }, value) in facts.iter().zip(values) {
+                let keep = self.mode == Mode::Full;
+                self.elements(*id, facts[0].id, &spec.shape, spec.dtype, value, keep);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
 
 use super::schedule;
-use crate::array::{Array, WorkBox};
+use crate::array::{Array, Shared, State, WorkBox};
 use crate::error::Error;
 use crate::observe::{Observer, WaitEvent, observed_now, observer};
 use crate::op::Program;
@@ -21,6 +21,27 @@ use crate::stream::Stream;
 pub(crate) struct Member {
     pub array: Array,
     pub work: WorkBox,
+}
+
+impl Member {
+    /// What its results have in common, if there are several.
+    pub fn shared(&self) -> Option<Arc<Shared>> {
+        if self.work.op.results() == 1 {
+            return None;
+        }
+        match &*self.array.0.state.lock() {
+            State::Shared(part) => Some(part.shared().clone()),
+            _ => None,
+        }
+    }
+
+    /// Bytes of all results.
+    pub fn nbytes(&self) -> usize {
+        match self.shared() {
+            Some(shared) => shared.facts().iter().map(|f| f.spec.nbytes()).sum(),
+            None => self.array.nbytes(),
+        }
+    }
 }
 
 /// An array a step reads: input `position` of one of its members.
@@ -36,7 +57,7 @@ pub(crate) struct StepInput {
 /// single other one.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// Producers first; the last one's array is the result.
+    /// Producers first; the last one's array, and those it shares its work with, are the results.
     pub members: SmallVec<[Member; 1]>,
     /// Arrays read from outside the step; for a single operation its inputs in order.
     pub inputs: SmallVec<[StepInput; 2]>,

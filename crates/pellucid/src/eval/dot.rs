@@ -1,6 +1,6 @@
 //! The graph of lazy arrays as Graphviz text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::array::{Array, State, Work};
@@ -20,6 +20,7 @@ pub fn export_to_dot(arrays: &[&Array]) -> String {
     let mut text = String::from("digraph {\n");
     let mut stack: Vec<Array> = arrays.iter().rev().map(|&a| a.clone()).collect();
     let mut used: HashMap<u64, ()> = HashMap::new();
+    let mut drawn = HashSet::new();
     while let Some(array) = stack.pop() {
         if seen.insert(array.id(), ()).is_some() {
             continue;
@@ -29,24 +30,23 @@ pub fn export_to_dot(arrays: &[&Array]) -> String {
             // The number keeps arrays apart that share a label.
             let _ = writeln!(text, "  {name} [label={}];", quoted(&format!("{label} ({})", array.id())));
         }
-        // Copied out, so that no two states are locked at once.
-        let work = match &*array.0.state.lock() {
-            State::Lazy(work) => Some(Work::clone(work)),
-            _ => None,
-        };
+        let work = lazy_work(&array);
         let about = format!("{} {}", array.dtype(), array.shape_ref());
-        let Some(work) = work else {
+        let Some((id, work)) = work else {
             let _ = writeln!(text, "  {{ rank=source; {name} [tooltip={}]; }}", quoted(&about));
             continue;
         };
-        let (op, id) = (work.op.name(), array.id());
-        let tip = format!("{about}, {} at {}", array.stream(), array.call_site());
-        let _ = writeln!(text, "  op{id} [label={}, shape=rectangle, tooltip={}];", quoted(op), quoted(&tip));
-        for input in &work.inputs {
-            let input_name = name_of(&mut names, input);
-            let _ = writeln!(text, "  {input_name} -> op{id};");
-            used.insert(input.id(), ());
-            stack.push(input.clone());
+        // Several results have one operation, which is drawn with the first of them that is found.
+        if drawn.insert(id) {
+            let tip = format!("{about}, {} at {}", array.stream(), array.call_site());
+            let (label, tip) = (quoted(work.op.name()), quoted(&tip));
+            let _ = writeln!(text, "  op{id} [label={label}, shape=rectangle, tooltip={tip}];");
+            for input in &work.inputs {
+                let input_name = name_of(&mut names, input);
+                let _ = writeln!(text, "  {input_name} -> op{id};");
+                used.insert(input.id(), ());
+                stack.push(input.clone());
+            }
         }
         let _ = writeln!(text, "  op{id} -> {name};");
     }
@@ -55,6 +55,22 @@ pub fn export_to_dot(arrays: &[&Array]) -> String {
     }
     text.push('}');
     text
+}
+
+/// The work of a lazy array, copied out so that no two states are locked at once, and its number: that of its first
+/// result.
+fn lazy_work(array: &Array) -> Option<(u64, Work)> {
+    let work = |state: &State| match state {
+        State::Lazy(work) => Some(Work::clone(work)),
+        _ => None,
+    };
+    match &*array.0.state.lock() {
+        State::Shared(part) => {
+            let shared = part.shared();
+            shared.with_state(|state| work(state)).map(|work| (shared.facts()[0].id, work))
+        }
+        state => work(state).map(|work| (array.id(), work)),
+    }
 }
 
 fn name_of(names: &mut HashMap<u64, String>, array: &Array) -> String {

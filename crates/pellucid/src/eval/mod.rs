@@ -11,6 +11,7 @@ mod run;
 mod run_gpu;
 mod schedule;
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -110,7 +111,7 @@ pub fn async_eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) {
 
 /// Waits for an array that has been scheduled.
 fn wait(array: &Array, deferred: Option<Stream>) {
-    let batch = array.0.state.lock().batch().cloned();
+    let batch = array.0.state.lock().batch().map(Cow::into_owned);
     if let Some(batch) = batch {
         batch.wait(deferred);
     }

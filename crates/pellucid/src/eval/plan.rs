@@ -95,7 +95,7 @@ pub(super) fn plan(plan: &mut Plan, outputs: &[&Array]) -> Vec<Arc<Batch>> {
     for entry in plan.entries.drain(..) {
         // A constant that was written into programs and is still held by somebody stays lazy.
         if let Some(Member { array, work }) = entry.member {
-            *array.0.state.lock() = State::Lazy(work);
+            array.0.advance(State::Lazy(work));
         }
     }
     batches
@@ -173,6 +173,7 @@ enum Taken {
 fn take(state: &mut State, index: usize) -> Taken {
     match state {
         State::Planned(index) => Taken::Known(*index),
+        State::Shared(part) => part.shared().with_state(|state| take(state, index)),
         State::Lazy(_) => match std::mem::replace(state, State::Planned(index as u32)) {
             State::Lazy(work) => Taken::Work(work),
             _ => Taken::Known(NONE),
@@ -243,7 +244,7 @@ fn add(batches: &mut Vec<Arc<Batch>>, number: u64, step: Step) {
             && batch.stream != stream
         {
             batch.closed.store(true, Ordering::Relaxed);
-            waits.push(batch.clone());
+            waits.push(batch.into_owned());
         }
     }
     let mut open = stream.core().open.lock();
@@ -267,5 +268,5 @@ fn add(batches: &mut Vec<Arc<Batch>>, number: u64, step: Step) {
         batch.wait_for(wait);
     }
     batch.steps.lock().push_back(step);
-    *node.state.lock() = State::Scheduled(batch);
+    node.advance(State::Scheduled(batch));
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::batch::{Batch, Failure, Step};
 use super::run_gpu;
-use crate::array::{Array, State, Strides, Value};
+use crate::array::{Array, Facts, Shared, State, Strides, Value};
 use crate::backend::cpu::{self, In, Out};
 use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
@@ -23,15 +23,27 @@ pub(super) type Values = SmallVec<[Value; 4]>;
 /// A buffer may be this much larger than the array that takes it over; more would hold memory nobody uses.
 const MOST_SLACK: usize = 16 << 10;
 
+/// The elements of each result of a step; mostly there is one.
+pub(super) type Elements = SmallVec<[Value; 1]>;
+
 /// What a step made.
 pub(super) struct Made {
-    pub value: Value,
+    /// The elements of each result.
+    pub values: Elements,
     /// False if nothing ran: a view.
     pub ran: bool,
     /// The input whose memory it took over.
     pub reused: Option<usize>,
     /// It was meant for a GPU and ran on the CPU.
     pub fallback: bool,
+}
+
+impl Made {
+    /// One result.
+    #[inline]
+    pub fn one(value: Value, ran: bool, reused: Option<usize>) -> Made {
+        Made { values: Elements::from_buf([value]), ran, reused, fallback: false }
+    }
 }
 
 /// How far a batch is when its steps have run.
@@ -58,31 +70,51 @@ pub(super) fn run(batch: &Arc<Batch>) -> Progress {
 }
 
 /// Fails what a batch has not begun, after a panic outside the kernels.
-pub(super) fn abandon(batch: &Batch, panic: &(dyn Any + Send)) {
+pub(super) fn abandon(batch: &Arc<Batch>, panic: &(dyn Any + Send)) {
     let error = Error::internal("eval", format!("a batch was abandoned: {}", text_of(panic)));
     let failure = Arc::new(Failure::new(error));
     batch.stream.record_failure(&failure);
     for step in batch.steps.lock().drain(..) {
-        *step.last().array.0.state.lock() = State::Failed(failure.clone());
+        settle(&step.last().array, batch, Err(failure.clone()));
     }
 }
 
 #[inline(always)] // As `run`.
 fn run_step(batch: &Arc<Batch>, step: &Step) {
-    let last = step.last();
     let on_gpu = batch.stream.device().device_type() == DeviceType::Gpu;
     let inputs = values(step, on_gpu);
     let outcome = match observer() {
         None => attempt(batch, step, inputs),
         Some(observer) => observed(batch, step, inputs, &observer),
     };
-    *last.array.0.state.lock() = match outcome {
-        Ok(made) if !made.value.buffer().is_host() || made.value.checks().is_some() => {
-            State::Enqueued(made.value, batch.clone())
-        }
-        Ok(made) => State::Ready(made.value),
+    settle(&step.last().array, batch, outcome.map(|made| made.values));
+}
+
+/// Tells the results of a step what became of them.
+#[inline(always)] // As `run`.
+fn settle(array: &Array, batch: &Arc<Batch>, outcome: Result<Elements, Arc<Failure>>) {
+    let made = |value: Value| match value.buffer().is_host() && value.checks().is_none() {
+        true => State::Ready(value),
+        false => State::Enqueued(value, batch.clone()),
+    };
+    let mut state = array.0.state.lock();
+    if let State::Shared(part) = &*state {
+        let mut outcome = outcome.map(SmallVec::into_iter);
+        part.shared().finish(|_| match &mut outcome {
+            Ok(values) => values.next().map_or_else(|| State::Failed(too_few()), made),
+            Err(failure) => State::Failed(failure.clone()),
+        });
+        return;
+    }
+    *state = match outcome {
+        Ok(mut values) => values.pop().map_or_else(|| State::Failed(too_few()), made),
         Err(failure) => State::Failed(failure),
     };
+}
+
+#[cold]
+fn too_few() -> Arc<Failure> {
+    Arc::new(Failure::new(Error::internal("eval", "an operation made fewer results than it has")))
 }
 
 /// Runs a step before the eyes of an observer.
@@ -107,7 +139,7 @@ fn observed(
     let started = Instant::now();
     let outcome = attempt(batch, step, inputs);
     let result = match &outcome {
-        Ok(made) => Ok((&made.value, made.ran, made.reused)),
+        Ok(made) => Ok((&made.values[..], made.ran, made.reused)),
         Err(failure) => Err(failure.error()),
     };
     let fallback = outcome.as_ref().is_ok_and(|made| made.fallback);
@@ -196,17 +228,13 @@ pub(super) fn execute(step: &Step, values: Values) -> Result<Made> {
     let (out, op) = (&step.last().array, &step.last().work.op);
     if op.is_layout() {
         let (value, ran) = relayout(out, op, &step.last().work.inputs[0], &values[0])?;
-        return Ok(Made { value, ran, reused: None, fallback: false });
+        return Ok(Made::one(value, ran, None));
     }
     let reused = reusable(step, &values, out, 0).filter(|&i| values[i].buffer().is_host());
     let values: Values = if values.iter().all(|v| v.buffer().is_host()) {
         values
     } else {
         values.iter().map(Value::on_host).collect::<Result<_>>()?
-    };
-    let buffer = match reused {
-        Some(i) => values[i].buffer().clone(),
-        None => allocate(out, out.nbytes())?,
     };
     let strides: SmallVec<[Strides; 4]> =
         step.inputs.iter().zip(&values).map(|(&i, v)| v.strides(step.input(i).shape_ref())).collect();
@@ -218,6 +246,13 @@ pub(super) fn execute(step: &Step, values: Values) -> Result<Made> {
             unsafe { In::new(values[i].ptr(array.dtype()), array.dtype(), array.shape(), &strides[i]) }
         })
         .collect();
+    if let Some(shared) = step.last().shared() {
+        return Ok(Made { values: run_many(op, &inputs, out, &shared)?, ran: true, reused, fallback: false });
+    }
+    let buffer = match reused {
+        Some(i) => values[i].buffer().clone(),
+        None => allocate(out, out.nbytes())?,
+    };
     // SAFETY: the buffer is new or reused under the rule of `reusable`, and large enough for the array.
     let mut output = unsafe { Out::new(buffer.ptr(), out.dtype(), out.shape()) };
     match (&step.program, op) {
@@ -226,9 +261,23 @@ pub(super) fn execute(step: &Step, values: Values) -> Result<Made> {
             cpu::elementwise_reduced(program, &inputs, shape, *op, &mut output)?;
         }
         (Some(program), _) => cpu::elementwise(program, &inputs, &mut output)?,
-        (None, _) => cpu::run(op, &inputs, &mut output)?,
+        (None, _) => cpu::run(op, &inputs, std::slice::from_mut(&mut output))?,
     }
-    Ok(Made { value: Value::whole(buffer), ran: true, reused, fallback: false })
+    Ok(Made::one(Value::whole(buffer), true, reused))
+}
+
+/// Runs an operation with several results.
+fn run_many(op: &Op, inputs: &[In], array: &Array, shared: &Shared) -> Result<Elements> {
+    let facts = shared.facts();
+    let buffers = facts.iter().map(|f| allocate(array, f.spec.nbytes()));
+    let buffers: SmallVec<[Buffer; 2]> = buffers.collect::<Result<_>>()?;
+    let mut outs: SmallVec<[Out; 2]> = SmallVec::new();
+    for (Facts { spec, .. }, buffer) in facts.iter().zip(&buffers) {
+        // SAFETY: the buffer is new and large enough for the result.
+        outs.push(unsafe { Out::new(buffer.ptr(), spec.dtype, &spec.shape) });
+    }
+    cpu::run(op, inputs, &mut outs)?;
+    Ok(buffers.into_iter().map(Value::whole).collect())
 }
 
 fn allocate(array: &Array, bytes: usize) -> Result<Buffer> {

@@ -6,14 +6,14 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::batch::{Batch, Failure, Step};
-use super::run::{self, Made, Progress, Values};
+use super::run::{self, Elements, Made, Progress, Values};
 use super::schedule;
 use crate::array::{Array, Strides, Value};
 use crate::backend::gpu::{self, Check, Context, FallbackReason, In, Launched, Out};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
 use crate::observe::{Times, Watch};
-use crate::op::Op;
+use crate::op::{Op, Spec, Specs};
 use crate::stream::Stream;
 
 /// Runs a step; its result may still be in the making when this returns.
@@ -29,10 +29,11 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
     let strides: SmallVec<[Strides; 4]> =
         step.inputs.iter().zip(&values).map(|(&i, v)| v.strides(step.input(i).shape_ref())).collect();
     let buffers: SmallVec<[Buffer; 4]> = values.iter().map(|v| v.buffer().clone()).collect();
-    let target = Buffer::empty();
-    let output = Out { buffer: &target, dtype: out.dtype(), shape: out.shape() };
+    let specs = specs(step);
+    let nothing = Buffer::empty();
+    let outs: SmallVec<[Out; 1]> = specs.iter().map(|spec| output(spec, &nothing)).collect();
     let program = step.program.as_deref();
-    let resolved = gpu::resolve(gpu, op, program, &views(step, &values, &strides, &buffers), &output);
+    let resolved = gpu::resolve(gpu, op, program, &views(step, &values, &strides, &buffers), &outs);
     drop(buffers);
     let launch = match resolved {
         Ok(launch) => launch,
@@ -45,19 +46,36 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
     let reused = if validating { None } else { takes_over(&context, step, &values, out) };
     let buffers: SmallVec<[Buffer; 4]> =
         values.iter().map(|v| v.gpu(gpu.id.index())).collect::<Result<_>>()?;
-    let target = match reused {
-        Some(i) => buffers[i].clone(),
-        None => gpu::allocate(gpu, request(out, stream, out.nbytes()), out.id())?,
+    let target = |spec: &Spec| match reused {
+        Some(i) => Ok(buffers[i].clone()),
+        None => gpu::allocate(gpu, request(out, stream, spec.nbytes()), out.id()),
     };
-    let output = Out { buffer: &target, ..output };
+    let targets: SmallVec<[Buffer; 1]> = specs.iter().map(target).collect::<Result<_>>()?;
+    let outs: SmallVec<[Out; 1]> = specs.iter().zip(&targets).map(|(s, to)| output(s, to)).collect();
     let inputs = views(step, &values, &strides, &buffers);
-    launch(&gpu::Launch { context: &context, inputs: &inputs, out: &output, checks: &own })?;
-    drop(inputs);
-    let value = Value::whole(target).checked(checks);
+    launch(&gpu::Launch { context: &context, inputs: &inputs, outs: &outs, checks: &own })?;
+    drop((inputs, outs));
+    let made: Elements =
+        targets.into_iter().map(|target| Value::whole(target).checked(checks.clone())).collect();
     if validating && let Ok(expected) = run::execute(step, values.clone()) {
-        gpu::compare(op.name(), out, &value, &expected.value)?;
+        for ((spec, value), expected) in specs.iter().zip(&made).zip(&expected.values) {
+            gpu::compare(op.name(), out.call_site(), spec, value, expected)?;
+        }
     }
-    Ok(Made { value, ran: true, reused, fallback: false })
+    Ok(Made { values: made, ran: true, reused, fallback: false })
+}
+
+/// Shapes and types of the results.
+fn specs(step: &Step) -> Specs {
+    let array = &step.last().array;
+    match step.last().shared() {
+        Some(shared) => shared.facts().iter().map(|f| f.spec.clone()).collect(),
+        None => Specs::from_buf([Spec { shape: array.shape_ref().clone(), dtype: array.dtype() }]),
+    }
+}
+
+fn output<'a>(spec: &'a Spec, buffer: &'a Buffer) -> Out<'a> {
+    Out { buffer, dtype: spec.dtype, shape: &spec.shape }
 }
 
 /// Runs a step on the CPU, because the GPU cannot. What it reads must be known to be good.
@@ -137,7 +155,7 @@ fn relayout(context: &Context, step: &Step, values: Values) -> Result<Made> {
         // Ready only when all others are, and good only if they are.
         let value =
             if matches!(op, Op::Depends) { value.checked(gpu::gathered(values.iter(), &[])) } else { value };
-        return Ok(Made { value, ran: false, reused: None, fallback: false });
+        return Ok(Made::one(value, false, None));
     }
     let strides = value.strides(input.shape_ref());
     let from = In {
@@ -159,7 +177,7 @@ fn relayout(context: &Context, step: &Step, values: Values) -> Result<Made> {
     gpu::copy(context, &In { buffer: &buffer, ..from.clone() }, &Out { buffer: &target, ..to })?;
     let value = view(&Value::whole(target).checked(checks))
         .ok_or_else(|| Error::internal("eval", format!("no view for {op:?}")))?;
-    Ok(Made { value, ran: true, reused: None, fallback: false })
+    Ok(Made::one(value, true, None))
 }
 
 /// Submits what a batch recorded, and has it ended when the GPU is done with it.

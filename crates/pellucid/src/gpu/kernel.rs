@@ -186,17 +186,6 @@ impl Kernel {
         for a in inputs {
             rows.push(ops::contiguous(a));
         }
-        let whole = Array::apply(Op::Custom(Arc::new(spec.clone())), &rows);
-        if spec.outputs.len() == 1 {
-            return vec![whole];
-        }
-        let mut parts = Vec::with_capacity(spec.outputs.len());
-        for ((port, shape), (start, bytes)) in spec.outputs.iter().zip(spec.places()) {
-            let bytes = crate::op::SliceSpec::range(start, bytes);
-            let bytes = Array::apply(Op::Slice(Box::new(bytes)), std::slice::from_ref(&whole));
-            let flat = ops::view(&bytes, port.dtype);
-            parts.push(Array::apply(Op::Reshape { shape: shape.clone() }, &[flat]));
-        }
-        parts
+        Array::apply_many(Op::Custom(Arc::new(spec)), &rows)
     }
 }

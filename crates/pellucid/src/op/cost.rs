@@ -14,6 +14,7 @@ impl Op {
             Op::Binary(op) => out.saturating_mul(op.flops()),
             // As the same operation counts inside a fused program.
             Op::Select | Op::Cast { .. } => out,
+            Op::Divmod => out.saturating_mul(2),
             Op::Arange { .. } => out.saturating_mul(2),
             Op::Reduce { .. } | Op::ArgReduce { .. } | Op::Scan { .. } => input,
             Op::Softmax { .. } => input.saturating_mul(11),

@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::array::{Dtype, Shape};
 use crate::error::{Error, Result};
 
-/// Results of one kernel lie in one array of bytes, each at a multiple of this: what every GPU can bind.
-pub(crate) const ALIGN: usize = 256;
 /// Workgroups that every GPU can run in one direction.
 const MOST_GROUPS: u32 = 65_535;
 /// Invocations of a workgroup that every GPU can run.
@@ -107,36 +105,12 @@ impl CustomKernel {
         for (port, shape) in &self.outputs {
             shape.check("kernel", port.dtype.size())?;
         }
-        let bytes = self.places().last().and_then(|&(start, bytes)| start.checked_add(bytes));
-        bytes.map(drop).ok_or_else(|| Error::shape("kernel", "the outputs do not fit 64-bit addresses"))
+        Ok(())
     }
 
     /// Workgroups of the launch.
     pub(crate) fn groups(&self) -> [u32; 3] {
         std::array::from_fn(|i| self.grid[i].div_ceil(self.workgroup[i].max(1)))
-    }
-
-    /// Where each output begins in the bytes of the result, and how many it has.
-    pub(crate) fn places(&self) -> Vec<(usize, usize)> {
-        let mut start = 0usize;
-        let place = |(port, shape): &(Port, Shape)| {
-            let bytes = shape.elements().saturating_mul(port.dtype.size());
-            let at = start;
-            start = start.saturating_add(bytes).checked_next_multiple_of(ALIGN).unwrap_or(usize::MAX);
-            (at, bytes)
-        };
-        self.outputs.iter().map(place).collect()
-    }
-
-    /// Shape and type of the node: the output's own, or bytes that hold all of them.
-    pub(crate) fn result(&self) -> (Shape, Dtype) {
-        match &self.outputs[..] {
-            [(port, shape)] => (shape.clone(), port.dtype),
-            _ => {
-                let end = self.places().last().map_or(0, |&(start, bytes)| start + bytes);
-                (Shape::from(end.next_multiple_of(ALIGN)), Dtype::Uint8)
-            }
-        }
     }
 
     /// The whole text, and the number of its lines before the user's header and before the body. `shared`: inputs may

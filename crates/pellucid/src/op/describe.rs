@@ -91,7 +91,7 @@ impl Family {
     }
 }
 
-/// How many arrays an operation takes.
+/// How many arrays an operation takes or makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Count {
     /// Always this many.
@@ -117,6 +117,7 @@ pub(crate) enum TakesOver {
 pub(crate) struct Description {
     pub family: Family,
     pub inputs: Count,
+    pub results: Count,
     pub takes_over: TakesOver,
     /// The first of the inputs that hold positions in the first input, checked when it runs; one for each of
     /// [`Op::indexed_axes`].
@@ -129,6 +130,7 @@ const fn takes(family: Family, inputs: usize) -> Description {
     Description {
         family,
         inputs: Count::Exactly(inputs),
+        results: Count::Exactly(1),
         takes_over: TakesOver::Nothing,
         indices: None,
         of_nothing: false,
@@ -140,6 +142,10 @@ const fn takes_many(family: Family) -> Description {
 }
 
 impl Description {
+    const fn makes(self, results: usize) -> Description {
+        Description { results: Count::Exactly(results), ..self }
+    }
+
     const fn over(self, takes_over: TakesOver) -> Description {
         Description { takes_over, ..self }
     }
@@ -162,6 +168,7 @@ impl Op {
             Op::RandomBits { .. } => &const { takes(Random, 1) },
             Op::Unary(_) | Op::Cast { .. } => &const { takes(Elementwise, 1).over(TakesOver::Any) },
             Op::Binary(_) => &const { takes(Elementwise, 2).over(TakesOver::Any) },
+            Op::Divmod => &const { takes(Elementwise, 2).makes(2) },
             Op::Select => &const { takes(Elementwise, 3).over(TakesOver::Any) },
             Op::Reshape { .. } | Op::Transpose { .. } | Op::Broadcast { .. } => &const { takes(Layout, 1) },
             Op::Slice(_) | Op::AsStrided(_) | Op::View { .. } => &const { takes(Layout, 1) },
@@ -180,7 +187,9 @@ impl Op {
             Op::Sort { .. } | Op::Argsort { .. } => &const { takes(Sort, 1) },
             Op::Matmul => &const { takes(Matmul, 2).of_nothing() },
             Op::Addmm { .. } => &const { takes(Matmul, 3) },
-            Op::Custom(_) => &const { Description { inputs: Count::Declared, ..takes(Custom, 0) } },
+            Op::Custom(_) => {
+                &const { Description { inputs: Count::Declared, results: Count::Declared, ..takes(Custom, 0) } }
+            }
         }
     }
 
@@ -195,10 +204,25 @@ impl Op {
         self.describe().family
     }
 
-    /// True for functions of single elements, which the planner may fuse.
+    /// True for functions of single elements with one result, which the planner may fuse.
     #[inline]
     pub fn is_elementwise(&self) -> bool {
-        self.describe().family == Family::Elementwise
+        let description = self.describe();
+        description.family == Family::Elementwise && description.results == Count::Exactly(1)
+    }
+
+    /// How many arrays it makes.
+    ///
+    /// ```
+    /// use pellucid::op::Op;
+    /// assert_eq!((Op::Select.results(), Op::Divmod.results()), (1, 2));
+    /// ```
+    pub fn results(&self) -> usize {
+        match (self.describe().results, self) {
+            (Count::Exactly(n) | Count::AtLeast(n), _) => n,
+            (Count::Declared, Op::Custom(kernel)) => kernel.outputs.len(),
+            (Count::Declared, _) => 1,
+        }
     }
 
     /// True for operations that change how elements are reached, not the elements.
@@ -228,6 +252,7 @@ impl Op {
             Op::RandomBits { .. } => "random_bits",
             Op::Unary(op) => op.name(),
             Op::Binary(op) => op.name(),
+            Op::Divmod => "divmod",
             Op::Select => "where",
             Op::Cast { .. } => "astype",
             Op::Reshape { .. } => "reshape",

@@ -1,6 +1,8 @@
 //! The one rule for what an operation accepts and what it returns. Nothing that passes it can fail for its shapes or
 //! types when it runs, whoever made the operation: a function of this library, or a file.
 
+use smallvec::SmallVec;
+
 use super::{BinaryOp, Count, Dims, Op, ReduceOp, SliceSpec, StridedSpec};
 use crate::array::{Dtype, Shape};
 use crate::error::{Error, Result};
@@ -14,18 +16,46 @@ pub struct Spec {
     pub dtype: Dtype,
 }
 
+impl Spec {
+    /// Bytes of all elements.
+    pub fn nbytes(&self) -> usize {
+        self.shape.elements() * self.dtype.size()
+    }
+}
+
+/// The results of an operation, in order; mostly one.
+pub type Specs = SmallVec<[Spec; 1]>;
+
 type Input<'a> = (&'a Shape, Dtype);
 
 impl Op {
-    /// The shape and type of the result for these inputs.
+    /// The shapes and types of the results for these inputs: one for most operations.
     ///
     /// # Errors
     /// Whatever makes the operation impossible: number of inputs, shapes, types, axes, overflow of the size.
-    pub fn infer(&self, inputs: &[(&Shape, Dtype)]) -> Result<Spec> {
+    pub fn infer(&self, inputs: &[(&Shape, Dtype)]) -> Result<Specs> {
         self.check_count(inputs.len())?;
-        let (shape, dtype) = self.rule(inputs)?;
-        shape.check(self.name(), dtype.size())?;
-        Ok(Spec { shape, dtype })
+        let specs = self.rule(inputs)?;
+        debug_assert_eq!(specs.len(), self.results(), "{self:?}");
+        for spec in &specs {
+            spec.shape.check(self.name(), spec.dtype.size())?;
+        }
+        Ok(specs)
+    }
+
+    /// The shape and type of the one result.
+    ///
+    /// # Errors
+    /// As [`infer`](Op::infer), and for operations that have several results.
+    pub(crate) fn infer_one(&self, inputs: &[(&Shape, Dtype)]) -> Result<Spec> {
+        let mut specs = self.infer(inputs)?;
+        match (specs.pop(), specs.len()) {
+            (Some(spec), 0) => Ok(spec),
+            (_, more) => {
+                let message = format!("makes {} arrays, where one was asked for", more + 1);
+                Err(Error::argument(self.name(), message))
+            }
+        }
     }
 
     /// The result of the commonest case, an elementwise operation on arrays of one shape, found without further checks:
@@ -56,9 +86,23 @@ impl Op {
         Err(Error::argument(self.name(), format!("takes {wanted} arrays, not {count}")))
     }
 
-    fn rule(&self, inputs: &[Input]) -> Result<(Shape, Dtype)> {
+    /// Operations with several results return their list; the others have one.
+    fn rule(&self, inputs: &[Input]) -> Result<Specs> {
         let name = self.name();
-        match self {
+        let (shape, dtype) = match self {
+            Op::Divmod => {
+                let quotient = binary(BinaryOp::FloorDivide, name, inputs[0], inputs[1])?;
+                let remainder = binary(BinaryOp::Remainder, name, inputs[0], inputs[1])?;
+                return Ok([quotient, remainder].map(spec).into_iter().collect());
+            }
+            Op::Custom(kernel) => {
+                kernel.check()?;
+                for (port, &(_, dtype)) in kernel.inputs.iter().zip(inputs) {
+                    same_dtype(name, port.dtype, dtype)?;
+                }
+                let outputs = kernel.outputs.iter();
+                return Ok(outputs.map(|(port, shape)| spec((shape.clone(), port.dtype))).collect());
+            }
             Op::Full { shape, dtype, .. } => Ok((shape.clone(), *dtype)),
             Op::Arange { len, dtype, .. } => match dtype {
                 Dtype::Bool => Err(Error::dtype(name, "bool has no steps; use a number type")),
@@ -72,7 +116,7 @@ impl Op {
                 Some(compute) => Err(Error::dtype(name, format!("needs {compute}, not {}", inputs[0].1))),
                 None => Err(Error::dtype(name, format!("does not take {}", inputs[0].1))),
             },
-            Op::Binary(op) => binary(*op, inputs[0], inputs[1]),
+            Op::Binary(op) => binary(*op, name, inputs[0], inputs[1]),
             Op::Select => {
                 if inputs[0].1 != Dtype::Bool {
                     return Err(Error::dtype(
@@ -85,13 +129,6 @@ impl Op {
                 Ok((shape.broadcast_for(name, inputs[0].0)?, inputs[1].1))
             }
             Op::Cast { dtype } => Ok((inputs[0].0.clone(), *dtype)),
-            Op::Custom(spec) => {
-                spec.check()?;
-                for (port, &(_, dtype)) in spec.inputs.iter().zip(inputs) {
-                    same_dtype(name, port.dtype, dtype)?;
-                }
-                Ok(spec.result())
-            }
             Op::Contiguous | Op::Depends | Op::StopGradient => Ok((inputs[0].0.clone(), inputs[0].1)),
             Op::Reshape { shape } => {
                 if shape.elements() != inputs[0].0.elements() {
@@ -193,7 +230,8 @@ impl Op {
                     }
                 }
             }
-        }
+        }?;
+        Ok(SmallVec::from_buf([Spec { shape, dtype }]))
     }
 }
 
@@ -248,8 +286,11 @@ fn random_bits((keys, dtype): Input, shape: &Shape, width: u8) -> Result<(Shape,
     Ok((keys[..keys.len() - 1].iter().chain(shape.iter()).copied().collect(), dtype))
 }
 
-fn binary(op: BinaryOp, a: Input, b: Input) -> Result<(Shape, Dtype)> {
-    let name = op.name();
+fn spec((shape, dtype): (Shape, Dtype)) -> Spec {
+    Spec { shape, dtype }
+}
+
+fn binary(op: BinaryOp, name: &'static str, a: Input, b: Input) -> Result<(Shape, Dtype)> {
     same_dtype(name, a.1, b.1)?;
     match op.compute_dtype(a.1) {
         Some(compute) if compute == a.1 => Ok((a.0.broadcast_for(name, b.0)?, op.result_dtype(compute))),

@@ -18,8 +18,8 @@ pub use custom::{CustomKernel, Port};
 pub use describe::Family;
 pub(crate) use describe::{Count, TakesOver};
 pub use elementwise::{BinaryOp, UnaryOp};
-pub use infer::Spec;
-pub(crate) use program::{Arg, Func, Instr, Program};
+pub use infer::{Spec, Specs};
+pub(crate) use program::{Arg, Func, Instr, Program, divmod};
 pub use scalar::{Float, Scalar};
 
 use crate::array::{Dtype, Shape};
@@ -85,17 +85,6 @@ pub struct SliceSpec {
     pub step: SmallVec<[isize; 4]>,
 }
 
-impl SliceSpec {
-    /// `size` neighbours of a one-dimensional array, from `start` on.
-    pub(crate) fn range(start: usize, size: usize) -> SliceSpec {
-        SliceSpec {
-            start: Dims::from_slice(&[start]),
-            size: Dims::from_slice(&[size]),
-            step: SmallVec::from_slice(&[1]),
-        }
-    }
-}
-
 /// An operation: what to compute, without what to compute it on.
 ///
 /// Inputs and their order are part of each variant's meaning, written beside it. Two operations are equal if they compute
@@ -138,6 +127,8 @@ pub enum Op {
     Unary(UnaryOp),
     /// A function of two arrays of one type, broadcast. Inputs: a, b.
     Binary(BinaryOp),
+    /// Quotient rounded down and remainder with the sign of the divisor, broadcast. Inputs: a, b of one type. Results: both.
+    Divmod,
     /// `a` where the condition holds, else `b`, broadcast. Inputs: condition (bool), a, b.
     Select,
     /// Conversion to another type, by value. Inputs: x.
@@ -271,8 +262,7 @@ pub enum Op {
     },
 
     // ---- kernels of the user
-    /// A kernel written in WGSL; all its outputs lie in one array of bytes if there are several. Inputs: as it declares
-    /// them, row-major.
+    /// A kernel written in WGSL. Inputs: as it declares them, row-major. Results: as it declares them.
     Custom(Arc<CustomKernel>),
 }
 

@@ -70,6 +70,16 @@ pub(crate) struct Program {
     pub inputs: SmallVec<[Dtype; 4]>,
 }
 
+/// The programs of [`Op::Divmod`]: quotient and remainder of two inputs of a type.
+pub(crate) fn divmod(dtype: Dtype) -> [Program; 2] {
+    [BinaryOp::FloorDivide, BinaryOp::Remainder].map(|op| {
+        let args = [Arg::Input(0), Arg::Input(1), Arg::Input(0)];
+        let instr = Instr { func: Func::Binary(op), compute: dtype, result: op.result_dtype(dtype), args };
+        let inputs = SmallVec::from_slice(&[dtype, dtype]);
+        Program { instrs: SmallVec::from_slice(&[instr]), consts: SmallVec::new(), inputs }
+    })
+}
+
 impl Func {
     /// The function of an elementwise operation; `None` for others.
     pub fn of(op: &Op) -> Option<Func> {

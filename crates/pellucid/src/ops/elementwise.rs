@@ -231,11 +231,19 @@ pub fn round(a: &Array, decimals: i32) -> Array {
 /// As for [`floor_divide`] and [`remainder`].
 #[track_caller]
 pub fn divmod<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> (Array, Array) {
-    let (a, b) = (a.into(), b.into());
-    // First, because it refuses more.
-    let rest = binary(BinaryOp::Remainder, &a, &b);
-    ok!(&rest);
-    (binary(BinaryOp::FloorDivide, &a, &b), rest)
+    let (name, a, b) = ("divmod", a.into(), b.into());
+    ok!(&a, &b);
+    // Of the two, the remainder refuses more.
+    let Some(dtype) = BinaryOp::Remainder.compute_dtype(a.promote(&b)) else {
+        let message = format!("does not take {} and {}{}", a.dtype(), b.dtype(), advice(name));
+        return fail(Error::dtype(name, message));
+    };
+    let inputs = Inputs::from_buf([a.to_array(name, dtype), b.to_array(name, dtype)]);
+    let mut parts = Array::from_op_many(Op::Divmod, inputs).into_iter();
+    match (parts.next(), parts.next()) {
+        (Some(quotient), Some(remainder)) => (quotient, remainder),
+        _ => fail(Error::internal(name, "made fewer than two arrays")),
+    }
 }
 
 /// `x` where the condition holds, else `y`, with broadcasting. A condition that is not bool holds where it is not zero.

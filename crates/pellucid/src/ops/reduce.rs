@@ -17,7 +17,7 @@ fn reduce(op: ReduceOp, a: &Array, axes: &Axes, keepdims: bool) -> Array {
     let axes = ok!(axes.resolve(op(SmallVec::new()).name(), a.ndim()));
     if axes.is_empty() {
         // Nothing to combine; only the element type may change.
-        let same = ok!(op(SmallVec::new()).infer(&[(a.shape_ref(), a.dtype())]));
+        let same = ok!(op(SmallVec::new()).infer_one(&[(a.shape_ref(), a.dtype())]));
         return cast(a, same.dtype);
     }
     apply(op(axes), a)

@@ -1,14 +1,24 @@
 //! From an operation to its kernel.
 
 use super::{
-    In, Out, arg_reduce, assemble, custom, fill, index, matmul, random, reduce, scan, softmax, sort,
+    In, Out, arg_reduce, assemble, custom, elementwise, fill, index, matmul, random, reduce, scan, softmax,
+    sort,
 };
 use crate::error::{Error, Result};
-use crate::op::Op;
+use crate::op::{Op, divmod};
 
 /// Runs any operation that is neither elementwise nor a matter of layout.
-pub(crate) fn run(op: &Op, inputs: &[In], out: &mut Out) -> Result<()> {
+pub(crate) fn run(op: &Op, inputs: &[In], outs: &mut [Out]) -> Result<()> {
+    if let Op::Custom(spec) = op {
+        return custom::run(spec, inputs, outs);
+    }
+    let [out, more @ ..] = outs else { return Err(Error::internal("eval", "a kernel without results")) };
     match op {
+        Op::Divmod => {
+            let [quotient, remainder] = divmod(inputs[0].dtype);
+            elementwise(&quotient, inputs, out)?;
+            more.iter_mut().try_for_each(|out| elementwise(&remainder, inputs, out))?;
+        }
         Op::Full { value, .. } => fill::full(*value, out),
         Op::Arange { start, step, .. } => fill::arange(*start, *step, out),
         Op::RandomBits { width, .. } => random::random_bits(&inputs[0], *width, out)?,
@@ -28,8 +38,8 @@ pub(crate) fn run(op: &Op, inputs: &[In], out: &mut Out) -> Result<()> {
         Op::Argsort { axis } => sort::argsort(&inputs[0], *axis, out)?,
         Op::Matmul => matmul::matmul(&inputs[0], &inputs[1], out)?,
         Op::Addmm { alpha, beta } => matmul::addmm(&inputs[0], &inputs[1], &inputs[2], alpha.0, beta.0, out)?,
-        Op::Custom(spec) => custom::run(spec, inputs, out)?,
-        Op::Unary(_)
+        Op::Custom(_)
+        | Op::Unary(_)
         | Op::Binary(_)
         | Op::Select
         | Op::Cast { .. }

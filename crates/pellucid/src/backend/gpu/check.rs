@@ -68,7 +68,7 @@ impl Check {
     }
 
     fn index_at(&self, at: usize) -> Option<i64> {
-        let view = HostView::of(&self.value, &self.indices).ok()?;
+        let view = HostView::of(&self.value, self.indices.shape_ref(), self.indices.dtype()).ok()?;
         let (mut rest, mut index) = (at, vec![0; self.indices.ndim()]);
         for (i, &d) in index.iter_mut().zip(self.indices.shape()).rev() {
             *i = rest % d;

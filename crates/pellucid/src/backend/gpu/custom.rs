@@ -28,19 +28,18 @@ pub(super) fn supports(gpu: &Gpu, spec: &CustomKernel) -> Result<(), FallbackRea
     if spec.inputs.len() + spec.outputs.len() > gpu.limits.max_storage_buffers_per_shader_stage as usize {
         return Err(FallbackReason::TooManyInputs);
     }
-    if spec.places().iter().any(|&(_, bytes)| bytes == 0) {
-        return Err(FallbackReason::NoElements);
-    }
     Ok(())
 }
 
 /// Clears the outputs and launches the kernel.
-pub(super) fn run(context: &Context, spec: &CustomKernel, inputs: &[In], out: &Out) -> Result<()> {
+pub(super) fn run(context: &Context, spec: &CustomKernel, inputs: &[In], outs: &[Out]) -> Result<()> {
     if !inputs.iter().all(|x| is_row_major(x.shape, x.strides)) {
         return Err(Error::argument("kernel", format!("inputs of kernel {:?} must be row-major", spec.name)));
     }
-    fill::full(context, Scalar::Int(0), out)?;
-    let shared = inputs.iter().any(|x| share_memory(x.buffer, out.buffer));
+    for out in outs {
+        fill::full(context, Scalar::Int(0), out)?;
+    }
+    let shared = inputs.iter().any(|x| outs.iter().any(|out| share_memory(x.buffer, out.buffer)));
     let shapes: Vec<&[usize]> = inputs.iter().map(|x| x.shape).collect();
     let (text, _) = spec.wgsl(shared, &shapes);
     let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
@@ -55,9 +54,9 @@ pub(super) fn run(context: &Context, spec: &CustomKernel, inputs: &[In], out: &O
         shared,
     })?;
     let mut binds: SmallVec<[Bind; 8]> = SmallVec::new();
-    for (start, bytes) in spec.places() {
-        let bytes = (bytes as u64).next_multiple_of(4);
-        binds.push(Bind { buffer: out.buffer, start: start as u64, bytes });
+    for out in outs {
+        let bytes = ((out.elements() * out.dtype.size()) as u64).next_multiple_of(4);
+        binds.push(Bind { buffer: out.buffer, start: 0, bytes });
     }
     for x in inputs {
         binds.push(context.window(x)?.bind);

@@ -13,7 +13,7 @@ use super::wgsl;
 use super::{assemble, custom, elementwise, fill, matmul, pieces, put, random, reduce, scan, sort};
 use crate::array::Dtype;
 use crate::error::{Error, Result};
-use crate::op::{Dims, Func, Op, Program, ReduceOp, Scalar, ScanOp};
+use crate::op::{Dims, Func, Op, Program, ReduceOp, Scalar, ScanOp, divmod};
 
 /// The text of a kernel grows with the axes; more than these would not be worth it.
 pub(super) const MOST_AXES: usize = 32;
@@ -64,12 +64,18 @@ pub(crate) fn copy(context: &Context, x: &In, out: &Out) -> Result<()> {
 pub(crate) struct Launch<'a> {
     pub context: &'a Context,
     pub inputs: &'a [In<'a>],
-    pub out: &'a Out<'a>,
+    /// The results, in order.
+    pub outs: &'a [Out<'a>],
     /// To be told of indices out of range, one for each input of positions.
     pub checks: &'a [Arc<Check>],
 }
 
 impl Launch<'_> {
+    /// The only result, or the first.
+    fn out(&self) -> &Out<'_> {
+        &self.outs[0]
+    }
+
     fn first_check(&self) -> Result<Arc<Check>> {
         self.checks.first().cloned().ok_or_else(|| Error::internal("gpu", "indices without a check"))
     }
@@ -87,21 +93,23 @@ pub(crate) fn resolve<'a>(
     op: &'a Op,
     program: Option<&'a Program>,
     inputs: &[In],
-    out: &Out,
+    outs: &[Out],
 ) -> Result<Launcher<'a>, FallbackReason> {
     inputs.iter().try_for_each(|x| computes(gpu, x.dtype))?;
-    computes(gpu, out.dtype)?;
+    outs.iter().try_for_each(|out| computes(gpu, out.dtype))?;
     // A matter of a moment on the CPU.
     let needs_all = !op.describe().of_nothing;
-    let empty = out.elements() == 0 || needs_all && inputs.iter().any(|x| x.elements() == 0);
+    let nothing = outs.iter().any(|out| out.elements() == 0);
+    let empty = nothing || needs_all && inputs.iter().any(|x| x.elements() == 0);
     holds(!empty, FallbackReason::NoElements)?;
     if let Some(program) = program {
-        supports_program(gpu, program, inputs, out)?;
-        return Ok(Box::new(move |l| elementwise::run(l.context, program, l.inputs, l.out)));
+        supports_program(gpu, program, inputs, &outs[0])?;
+        return Ok(Box::new(move |l| elementwise::run(l.context, program, l.inputs, l.out())));
     }
-    let axes = inputs.iter().map(|x| x.shape.len()).chain([out.shape.len()]).all(|rank| rank <= MOST_AXES);
+    let ranks = inputs.iter().map(|x| x.shape.len()).chain(outs.iter().map(|out| out.shape.len()));
+    let axes = ranks.max().is_none_or(|rank| rank <= MOST_AXES);
     holds(axes, FallbackReason::TooManyAxes)?;
-    kernel(gpu, op, inputs, out)
+    kernel(gpu, op, inputs, outs)
 }
 
 fn binds(gpu: &Gpu, bytes: usize) -> Result<(), FallbackReason> {
@@ -109,8 +117,8 @@ fn binds(gpu: &Gpu, bytes: usize) -> Result<(), FallbackReason> {
 }
 
 /// Whether each array can be bound as a whole.
-fn binds_all(gpu: &Gpu, inputs: &[In], out: &Out) -> Result<(), FallbackReason> {
-    binds(gpu, out.elements() * out.dtype.size())?;
+fn binds_all(gpu: &Gpu, inputs: &[In], outs: &[Out]) -> Result<(), FallbackReason> {
+    outs.iter().try_for_each(|out| binds(gpu, out.elements() * out.dtype.size()))?;
     inputs.iter().try_for_each(|x| {
         let (low, high) = x.reach();
         binds(gpu, (high - low + 1) * x.dtype.size())
@@ -122,51 +130,62 @@ fn floating(x: &In) -> Result<(), FallbackReason> {
 }
 
 /// The one list of what runs here: for each operation the conditions, then the kernels.
-fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], out: &Out) -> Result<Launcher<'a>, FallbackReason> {
+fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], outs: &[Out]) -> Result<Launcher<'a>, FallbackReason> {
+    let out = &outs[0];
     let few = |elements: usize| holds(elements <= u32::MAX as usize / 2, FallbackReason::TooLarge);
-    let all = || binds_all(gpu, inputs, out);
+    let all = || binds_all(gpu, inputs, outs);
     Ok(match op {
         Op::Full { value, .. } => {
             few(out.elements())?;
-            Box::new(|l| fill::full(l.context, *value, l.out))
+            Box::new(|l| fill::full(l.context, *value, l.out()))
         }
         Op::Arange { start, step, dtype, .. } => {
             few(out.elements())?;
             // The multiplication wraps in narrow types as it does in 32 bits; what bool comes from is not kept by it.
             holds(*dtype != Dtype::Bool, FallbackReason::NeedsFloat64)?;
-            Box::new(|l| fill::arange(l.context, *start, *step, l.out))
+            Box::new(|l| fill::arange(l.context, *start, *step, l.out()))
         }
         Op::RandomBits { width, .. } => {
             all()?;
-            Box::new(|l| random::random_bits(l.context, &l.inputs[0], *width, l.out))
+            Box::new(|l| random::random_bits(l.context, &l.inputs[0], *width, l.out()))
+        }
+        Op::Divmod => {
+            let [quotient, remainder] = divmod(inputs[0].dtype);
+            for (program, out) in [&quotient, &remainder].into_iter().zip(outs) {
+                supports_program(gpu, program, inputs, out)?;
+            }
+            Box::new(move |l| {
+                elementwise::run(l.context, &quotient, l.inputs, &l.outs[0])?;
+                elementwise::run(l.context, &remainder, l.inputs, &l.outs[1])
+            })
         }
         Op::Concatenate { axis } => {
             all()?;
-            Box::new(|l| assemble::concatenate(l.context, l.inputs, *axis, l.out))
+            Box::new(|l| assemble::concatenate(l.context, l.inputs, *axis, l.out()))
         }
         Op::Pad { low, .. } => {
             all()?;
-            Box::new(|l| assemble::pad(l.context, l.inputs, low, l.out))
+            Box::new(|l| assemble::pad(l.context, l.inputs, low, l.out()))
         }
         Op::SliceUpdate(spec) => {
             all()?;
-            Box::new(|l| assemble::slice_update(l.context, l.inputs, spec, l.out))
+            Box::new(|l| assemble::slice_update(l.context, l.inputs, spec, l.out()))
         }
         Op::Take { axis } | Op::TakeAlongAxis { axis } => {
             all()?;
             holds(inputs[1].elements() < u32::MAX as usize, FallbackReason::TooLarge)?;
             let way = if matches!(op, Op::Take { .. }) { Way::Take } else { Way::Along };
-            Box::new(move |l| index::gather(l.context, way, l.inputs, *axis, l.out, l.first_check()?))
+            Box::new(move |l| index::gather(l.context, way, l.inputs, *axis, l.out(), l.first_check()?))
         }
         Op::PutAlongAxis { axis } => {
             all()?;
             binds(gpu, out.elements() * 4)?;
-            Box::new(|l| put::put_along_axis(l.context, l.inputs, *axis, l.out, l.first_check()?))
+            Box::new(|l| put::put_along_axis(l.context, l.inputs, *axis, l.out(), l.first_check()?))
         }
         Op::Reduce { op, axes, .. } => return reduction(gpu, *op, axes, inputs, out),
         Op::ArgReduce { op, axis, .. } => {
             holds(pieces::reaches(gpu, &inputs[0], out.elements()), FallbackReason::TooLarge)?;
-            Box::new(|l| pieces::arg_reduce(l.context, *op, &l.inputs[0], *axis, l.out.buffer))
+            Box::new(|l| pieces::arg_reduce(l.context, *op, &l.inputs[0], *axis, l.out().buffer))
         }
         Op::Scan { op, axis, reverse, inclusive } => {
             all()?;
@@ -174,20 +193,20 @@ fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], out: &Out) -> Result<Launche
                 floating(&inputs[0])?;
             }
             let scan = Scan { op: *op, axis: *axis, reverse: *reverse, inclusive: *inclusive };
-            Box::new(move |l| scan::run(l.context, &scan, &l.inputs[0], l.out))
+            Box::new(move |l| scan::run(l.context, &scan, &l.inputs[0], l.out()))
         }
         Op::Softmax { axes, .. } => {
             let reduced: usize = axes.iter().map(|&d| out.shape[d]).product();
             elementwise::reaches(gpu, inputs, out)?;
             holds(pieces::reaches(gpu, &inputs[0], out.elements() / reduced), FallbackReason::TooLarge)?;
             floating(&inputs[0])?;
-            Box::new(|l| reduce::softmax(l.context, &l.inputs[0], axes, l.out))
+            Box::new(|l| reduce::softmax(l.context, &l.inputs[0], axes, l.out()))
         }
         Op::Sort { axis } | Op::Argsort { axis } => {
             all()?;
             let positions = matches!(op, Op::Argsort { .. });
             binds(gpu, sort::scratch_bytes(&inputs[0], positions))?;
-            Box::new(move |l| sort::run(l.context, &l.inputs[0], *axis, positions, l.out))
+            Box::new(move |l| sort::run(l.context, &l.inputs[0], *axis, positions, l.out()))
         }
         Op::Matmul | Op::Addmm { .. } => {
             all()?;
@@ -197,7 +216,7 @@ fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], out: &Out) -> Result<Launche
         Op::Custom(spec) => {
             all()?;
             custom::supports(gpu, spec)?;
-            Box::new(|l| custom::run(l.context, spec, l.inputs, l.out))
+            Box::new(|l| custom::run(l.context, spec, l.inputs, l.outs))
         }
         // Elementwise ones come as programs, and layouts are views or copies: neither has kernels of its own.
         Op::Unary(_)
@@ -228,14 +247,14 @@ fn reduction<'a>(
         floating(&inputs[0])?;
     }
     Ok(if inputs[0].elements() == 0 {
-        Box::new(move |l| fill::full(l.context, of_nothing(op), l.out))
+        Box::new(move |l| fill::full(l.context, of_nothing(op), l.out()))
     } else if axes.is_empty() {
         Box::new(|l| {
-            let value = wgsl::cast(l.inputs[0].dtype, l.out.dtype, "x0");
-            elementwise::formula(l.context, "convert", l.inputs, l.out, &value)
+            let value = wgsl::cast(l.inputs[0].dtype, l.out().dtype, "x0");
+            elementwise::formula(l.context, "convert", l.inputs, l.out(), &value)
         })
     } else {
-        Box::new(move |l| reduce::reduce(l.context, op, &l.inputs[0], axes, l.out))
+        Box::new(move |l| reduce::reduce(l.context, op, &l.inputs[0], axes, l.out()))
     })
 }
 
@@ -247,13 +266,13 @@ fn product(l: &Launch, op: &Op) -> Result<()> {
             let c = Some((l.inputs[0].clone(), beta.0)).filter(|_| beta.0 != 0.0);
             Product { a, b, c, alpha: alpha.0 }
         }
-        _ if l.inputs[0].elements() == 0 => return fill::full(l.context, Scalar::Uint(0), l.out),
+        _ if l.inputs[0].elements() == 0 => return fill::full(l.context, Scalar::Uint(0), l.out()),
         _ => {
             let (a, b) = of(0, 1);
             Product { a, b, c: None, alpha: 1.0 }
         }
     };
-    matmul::run(l.context, &product, l.out)
+    matmul::run(l.context, &product, l.out())
 }
 
 fn supports_program(gpu: &Gpu, program: &Program, inputs: &[In], out: &Out) -> Result<(), FallbackReason> {

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::pipeline::validating;
-use crate::array::{Array, Dtype, HostView, Value};
+use crate::array::{Dtype, HostView, Value};
+use crate::call_site::CallSite;
 use crate::error::Result;
-use crate::op::Scalar;
+use crate::op::{Scalar, Spec};
 
 static LAUNCHES: AtomicU64 = AtomicU64::new(0);
 static MISMATCHES: AtomicU64 = AtomicU64::new(0);
@@ -54,14 +55,15 @@ fn tolerance(dtype: Dtype) -> f64 {
 ///
 /// # Errors
 /// Those of copying from the GPU.
-pub(crate) fn compare(name: &str, array: &Array, gpu: &Value, cpu: &Value) -> Result<()> {
-    let (gpu, cpu) = (HostView::of(gpu, array)?, HostView::of(cpu, array)?);
+pub(crate) fn compare(name: &str, site: CallSite, spec: &Spec, gpu: &Value, cpu: &Value) -> Result<()> {
+    let Spec { shape, dtype } = spec;
+    let (gpu, cpu) = (HostView::of(gpu, shape, *dtype)?, HostView::of(cpu, shape, *dtype)?);
     LAUNCHES.fetch_add(1, Ordering::Relaxed);
-    let mut index = vec![0; array.ndim()];
+    let mut index = vec![0; shape.len()];
     let (mut scale, mut worst, mut at) = (1.0f64, 0.0f64, 0);
-    for flat in 0..array.size() {
+    for flat in 0..shape.elements() {
         let mut rest = flat;
-        for (i, &d) in index.iter_mut().zip(array.shape()).rev() {
+        for (i, &d) in index.iter_mut().zip(shape.iter()).rev() {
             *i = rest % d;
             rest /= d;
         }
@@ -75,10 +77,10 @@ pub(crate) fn compare(name: &str, array: &Array, gpu: &Value, cpu: &Value) -> Re
             (worst, at) = (distance, flat);
         }
     }
-    if worst > tolerance(array.dtype()) * scale {
+    if worst > tolerance(*dtype) * scale {
         MISMATCHES.fetch_add(1, Ordering::Relaxed);
         let text =
-            format!("{name}, {array:?}, requested at {}: element {at} differs by {worst}", array.call_site());
+            format!("{name}, {dtype} of {shape}, requested at {site}: element {at} differs by {worst}");
         eprintln!("pellucid: the GPU and the CPU disagree: {text}");
         let mut first = FIRST.lock();
         if first.len() < MOST {
