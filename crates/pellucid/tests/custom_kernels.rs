@@ -140,9 +140,36 @@ fn a_capture_holds_the_kernel_and_can_be_run_again() -> Result<()> {
     assert_eq!(&*launch.kernel, "captured");
     assert!(trace.kernel(launch.source.as_deref().unwrap()).unwrap().contains("sum[i] = a[i] + b[i];"));
     let op: Op = serde_json::from_str(&row.op).unwrap();
-    let again = with_device(Device::gpu(), || Array::apply(op, &[a, b]))?;
-    let bytes = again.to_vec::<u8>()?;
-    assert_eq!(bytes[..8], [6.0f32, 8.0].map(f32::to_le_bytes).concat());
-    assert_eq!(bytes[256..264], [4i32, 4].map(i32::to_le_bytes).concat());
+    assert_eq!(row.outputs, results.iter().map(Array::id).collect::<Vec<_>>());
+    assert_eq!(row.dtypes.iter().map(|d| &**d).collect::<Vec<_>>(), ["float32", "int32"]);
+    let (sum, difference) = (trace.tensor(results[0].id()).unwrap(), trace.tensor(results[1].id()).unwrap());
+    assert_eq!(sum.data, [6.0f32, 8.0].map(f32::to_le_bytes).concat());
+    assert_eq!(difference.data, [4i32, 4].map(i32::to_le_bytes).concat());
+    let again = with_device(Device::gpu(), || Array::apply_many(op, &[a, b]))?;
+    assert_eq!(again[0].to_vec::<f32>()?, [6.0, 8.0]);
+    assert_eq!(again[1].to_vec::<i32>()?, [4, 4]);
+    Ok(())
+}
+
+#[test]
+fn the_results_of_one_call_have_memory_of_their_own_on_both_devices() -> Result<()> {
+    let (a, b) = (Array::from([5.0f32, 6.0]), Array::from([1.0f32, 2.0]));
+    for device in [Device::cpu(), Device::gpu()] {
+        let [sum, difference] = with_device(device, || {
+            let kernel = sum_and_difference("apart");
+            <[Array; 2]>::try_from(kernel.call(&[&a, &b], [2, 1, 1], &[[2], [2]])).unwrap()
+        })?;
+        difference.eval()?;
+        assert!(sum.is_available(), "both are computed at once");
+        assert_ne!(sum.buffer_size().map(|(id, _)| id), difference.buffer_size().map(|(id, _)| id));
+        let [quotient, remainder] = with_device(device, || {
+            let (q, r) = pellucid::ops::divmod(&difference, Array::from([3, -3]));
+            drop(difference);
+            [q, r]
+        })?;
+        assert_eq!(remainder.to_vec::<i32>()?, [1, -2], "{device}");
+        assert_eq!(quotient.to_vec::<i32>()?, [1, -2], "{device}");
+        assert_eq!(sum.to_vec::<f32>()?, [6.0, 8.0], "{device}");
+    }
     Ok(())
 }

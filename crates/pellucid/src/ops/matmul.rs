@@ -97,7 +97,8 @@ pub fn addmm(c: &Array, a: &Array, b: &Array, alpha: f64, beta: f64) -> Array {
     ok!(c, a, b);
     let dtype = a.dtype().promote(b.dtype()).promote(c.dtype());
     let factors = ok!(Factors::new("addmm", a, b, dtype));
-    let full = ok!(Op::Matmul.infer_one(&[(factors.a.shape_ref(), dtype), (factors.b.shape_ref(), dtype)])).shape;
+    let full =
+        ok!(Op::Matmul.infer_one(&[(factors.a.shape_ref(), dtype), (factors.b.shape_ref(), dtype)])).shape;
     let shape = factors.shape(&full);
     let mut c = cast(c, dtype);
     if factors.row || factors.column {
