@@ -163,7 +163,7 @@ fn the_results_of_one_call_have_memory_of_their_own_on_both_devices() -> Result<
         assert!(sum.is_available(), "both are computed at once");
         assert_ne!(sum.buffer_size().map(|(id, _)| id), difference.buffer_size().map(|(id, _)| id));
         let [quotient, remainder] = with_device(device, || {
-            let (q, r) = pellucid::ops::divmod(&difference, Array::from([3, -3]));
+            let (q, r) = ops::divmod(&difference, Array::from([3, -3]));
             drop(difference);
             [q, r]
         })?;

@@ -32,11 +32,13 @@ pub(crate) use shared::{Facts, Results, Shared};
 pub(crate) use value::{Mirror, Strides, Value, broadcast_strides};
 pub(crate) use work::{Inputs, Work, WorkBox};
 
-use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+
+use smallvec::smallvec;
 
 use crate::call_site::CallSite;
 use crate::error::Result;
-use crate::eval::eval;
+use crate::eval::{Failure, eval};
 use crate::memory::{Buffer, Request};
 use crate::op::{Op, Spec};
 use crate::region::Origin;
@@ -107,25 +109,44 @@ impl Array {
         array
     }
 
-    /// As [`from_op`](Array::from_op), for operations with any number of results.
-    #[track_caller]
-    pub(crate) fn from_op_many(op: Op, inputs: Inputs) -> SmallVec<[Array; 1]> {
-        smallvec![Array::from_op(op, inputs)]
+    /// Lazy arrays whose shapes and types are known, because the same call was made before.
+    pub(crate) fn from_known(made: Made) -> Results {
+        let Made { op, inputs, results, stream, site, origin } = made;
+        Array::make_many(op, inputs, results, (stream, site), Some(origin))
     }
 
-    /// Lazy arrays whose shapes and types are known, because the same call was made before.
-    pub(crate) fn from_known(made: Made) -> SmallVec<[Array; 1]> {
-        let Made { op, inputs, results, stream, site, origin } = made;
-        let Spec { shape, dtype } = results[0].clone();
+    /// The lazy results of an operation; `origin` is where they come from if that is not where the thread is.
+    fn make_many(
+        op: Op,
+        inputs: Inputs,
+        specs: &[Spec],
+        (stream, site): (Stream, CallSite),
+        origin: Option<Origin>,
+    ) -> Results {
         let mark = transform::mark(&inputs);
-        if mark != 0 {
-            return smallvec![Array::traced(mark, op, inputs, Spec { shape, dtype }, stream, site)];
+        if let [Spec { shape, dtype }] = specs {
+            if mark != 0 {
+                let spec = Spec { shape: shape.clone(), dtype: *dtype };
+                return smallvec![Array::traced(mark, op, inputs, spec, stream, site)];
+            }
+            let mut node = NodeRef::lazy(shape.clone(), *dtype, stream, site, WorkBox::new(op, || inputs));
+            if let (Some(node), Some(origin)) = (node.only(), origin) {
+                node.origin = origin;
+            }
+            return smallvec![Array(node)];
         }
-        let mut node = NodeRef::lazy(shape, dtype, stream, site, WorkBox::new(op, || inputs));
-        if let Some(node) = node.only() {
-            node.origin = origin;
+        let recorded = (mark != 0).then(|| (op.clone(), inputs.clone()));
+        let mut results = Shared::results(op, inputs, specs, stream, site);
+        for node in results.iter_mut().filter_map(|array| array.0.only()) {
+            node.mark = mark;
+            if let Some(origin) = origin.filter(|_| mark == 0) {
+                node.origin = origin;
+            }
         }
-        smallvec![Array(node)]
+        if let Some((op, inputs)) = recorded {
+            transform::record(op, inputs, &results);
+        }
+        results
     }
 
     /// As [`from_op`](Array::from_op), for two inputs, which are mostly alike.
@@ -147,8 +168,8 @@ impl Array {
     /// if that is impossible.
     #[track_caller]
     pub(crate) fn from_op_many(op: Op, inputs: impl Into<Inputs>) -> Results {
-        let count = op.results();
-        match Shared::results(op, inputs.into()) {
+        let (count, inputs) = (op.results(), inputs.into());
+        match Array::try_many(op, inputs) {
             Ok(results) => results,
             Err(failure) => {
                 let mut results = Results::new();
@@ -158,6 +179,16 @@ impl Array {
                 results
             }
         }
+    }
+
+    #[track_caller]
+    fn try_many(op: Op, inputs: Inputs) -> Result<Results, Arc<Failure>> {
+        for input in &inputs {
+            input.sound()?;
+        }
+        let (site, stream) = (CallSite::here(), current_stream().sound()?);
+        let specs = op.infer(&inputs.iter().map(Array::spec).collect::<Vec<_>>()).sound()?;
+        Ok(Array::make_many(op, inputs, &specs, (stream, site), None))
     }
 
     fn spec(&self) -> (&Shape, Dtype) {

@@ -48,7 +48,7 @@ impl State {
             State::Ready(_) | State::Failed(_) => true,
             State::Enqueued(_, batch) => batch.is_done(),
             State::Shared(part) => part.is_settled(),
-            State::Lazy(_) | State::Planned(_) | State::Scheduled(_) => false,
+            State::Lazy(_) | State::Planned(_) | State::Scheduled(_) | State::Placeholder => false,
         }
     }
 
@@ -57,7 +57,9 @@ impl State {
         match self {
             State::Scheduled(batch) | State::Enqueued(_, batch) => Some(Cow::Borrowed(batch)),
             State::Shared(part) => part.batch().map(Cow::Owned),
-            State::Lazy(_) | State::Planned(_) | State::Ready(_) | State::Failed(_) => None,
+            State::Lazy(_) | State::Planned(_) | State::Ready(_) | State::Failed(_) | State::Placeholder => {
+                None
+            }
         }
     }
 

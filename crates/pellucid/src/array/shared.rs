@@ -6,14 +6,14 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
-use super::{Array, Inputs, NodeRef, Sound, State, WorkBox};
+use super::{Array, Inputs, NodeRef, State, WorkBox};
 use crate::call_site::CallSite;
-use crate::eval::{Batch, Failure};
+use crate::eval::Batch;
 use crate::op::{Op, Spec};
-use crate::stream::current_stream;
+use crate::stream::Stream;
 
 /// The arrays that one call makes.
-pub(crate) type Results = SmallVec<[Array; 2]>;
+pub(crate) type Results = SmallVec<[Array; 1]>;
 
 /// What is known of a result also when nobody holds it.
 #[derive(Clone, Debug)]
@@ -48,23 +48,9 @@ pub(crate) struct Part {
 
 impl Shared {
     /// Makes all results of an operation, lazy.
-    ///
-    /// # Errors
-    /// The failure of an input, or why the operation is impossible.
-    #[track_caller]
-    pub fn results(op: Op, inputs: Inputs) -> Result<Results, Arc<Failure>> {
-        for input in &inputs {
-            input.sound()?;
-        }
-        let (site, stream) = (CallSite::here(), current_stream().sound()?);
-        let specs = op.infer(&inputs.iter().map(Array::spec).collect::<Vec<_>>()).sound()?;
-        if let [Spec { shape, dtype }] = &specs[..] {
-            let work = WorkBox::new(op, || inputs);
-            let array = Array(NodeRef::lazy(shape.clone(), *dtype, stream, site, work));
-            return Ok(SmallVec::from_iter([array]));
-        }
+    pub fn results(op: Op, inputs: Inputs, specs: &[Spec], stream: Stream, site: CallSite) -> Results {
         let facts: SmallVec<[Facts; 2]> =
-            specs.into_iter().map(|spec| Facts { id: NodeRef::next_id(), spec }).collect();
+            specs.iter().map(|spec| Facts { id: NodeRef::next_id(), spec: spec.clone() }).collect();
         let progress = Progress {
             state: State::Lazy(WorkBox::new(op, || inputs)),
             held: SmallVec::from_elem(true, facts.len()),
@@ -75,7 +61,7 @@ impl Shared {
             let state = State::Shared(Part { shared: shared.clone(), index });
             Array(NodeRef::with_id(facts.id, facts.spec.clone(), stream, site, state))
         };
-        Ok(shared.facts.iter().enumerate().map(part).collect())
+        shared.facts.iter().enumerate().map(part).collect()
     }
 
     /// All results, in order.

@@ -1,8 +1,10 @@
 //! Functions of single elements. Each says once by what its derivative multiplies; both directions use it.
 
+use smallvec::SmallVec;
+
 use super::build::*;
 use super::{Batched, Call};
-use crate::array::{Array, Dtype};
+use crate::array::{Array, Dtype, Inputs};
 use crate::op::{BinaryOp, Op, Scalar, UnaryOp};
 
 /// What a derivative does to a cotangent or a tangent.
@@ -305,10 +307,10 @@ pub(super) fn select_jvp(call: &Call, tangents: &[Option<Array>]) -> Option<Arra
 
 /// The same function, with lanes of lower rank widened so that the batch axis meets the batch axis.
 #[track_caller]
-pub(super) fn vmap(call: &Call, inputs: &[Batched]) -> Array {
+pub(super) fn vmap(call: &Call, inputs: &[Batched]) -> SmallVec<[Array; 2]> {
     let rank = call.outputs[0].ndim();
-    let aligned: Vec<Array> = inputs.iter().map(|x| x.aligned(rank)).collect();
-    apply(call.op.clone(), &aligned.iter().collect::<Vec<_>>())
+    let aligned: Inputs = inputs.iter().map(|x| x.aligned(rank)).collect();
+    Array::from_op_many(call.op.clone(), aligned).into_iter().collect()
 }
 
 #[track_caller]

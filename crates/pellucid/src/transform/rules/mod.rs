@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 use self::scan::Run;
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::op::{Op, ReduceOp};
+use crate::op::{BinaryOp, Op, ReduceOp};
 
 /// One call of an operation.
 pub(super) struct Call<'a> {
@@ -85,13 +85,16 @@ pub(super) fn vjp(call: &Call, cotangents: &[Option<Array>], wanted: &[bool]) ->
 
 #[track_caller]
 fn vjp_of(call: &Call, of: usize, cotangents: &[Option<Array>]) -> Result<Option<Array>> {
-    let Some(g) = &cotangents[0] else { return Ok(None) };
+    // Of quotient and remainder only the second has a slope.
+    let result = usize::from(matches!(call.op, Op::Divmod));
+    let Some(g) = &cotangents[result] else { return Ok(None) };
     let x = &call.inputs[of];
     Ok(match call.op {
         Op::Full { .. } | Op::Arange { .. } => None,
         Op::RandomBits { .. } => None,
         Op::Unary(op) => elementwise::unary_vjp(*op, call, g),
         Op::Binary(op) => elementwise::binary_vjp(*op, call, of, g),
+        Op::Divmod => elementwise::binary_vjp(BinaryOp::Remainder, call, of, g),
         Op::Select => elementwise::select_vjp(call, of, g),
         Op::Cast { .. } => Some(elementwise::cast_vjp(call, g)),
         Op::Reshape { .. } => Some(build::reshape(g, x.shape())),
@@ -151,6 +154,10 @@ pub(super) fn jvp(call: &Call, tangents: &[Option<Array>]) -> Result<Push> {
         Op::Full { .. } | Op::Arange { .. } | Op::RandomBits { .. } => one(None),
         Op::Unary(op) => one(tangents[0].as_ref().and_then(|t| elementwise::unary_jvp(*op, call, t))),
         Op::Binary(op) => one(elementwise::binary_jvp(*op, call, tangents)),
+        Op::Divmod => {
+            let remainder = elementwise::binary_jvp(BinaryOp::Remainder, call, tangents);
+            Push::Tangents(smallvec![None, remainder])
+        }
         Op::Select => one(elementwise::select_jvp(call, tangents)),
         Op::Cast { .. } => one(tangents[0].as_ref().map(|t| elementwise::cast_jvp(call.op, t))),
         Op::Reshape { .. }
@@ -212,7 +219,9 @@ pub(super) fn vmap(call: &Call, inputs: &[Batched], size: usize) -> Result<Small
         }
         // Keys have their batch in front already, and so have the bits made of them.
         Op::RandomBits { .. } => one(build::apply(call.op.clone(), &[&inputs[0].array])),
-        Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Cast { .. } => one(elementwise::vmap(call, inputs)),
+        Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Cast { .. } | Op::Divmod => {
+            elementwise::vmap(call, inputs)
+        }
         Op::Reshape { .. }
         | Op::Transpose { .. }
         | Op::Broadcast { .. }
