@@ -1,14 +1,15 @@
 //! Arrays in files: paths, and files that are already open.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use pellucid::io::{self, Loaded};
 use pellucid::{Array, with_call_site, with_stream};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
 use crate::args::Arr;
@@ -16,6 +17,9 @@ use crate::array::PyArray;
 use crate::device::StreamArg;
 use crate::error::OrRaise;
 use crate::site;
+
+/// Bytes that pass through memory at a time between a file of Python's and one of the system's.
+const CHUNK: usize = 1 << 20;
 
 /// Where to write to or read from.
 enum Place<'py> {
@@ -51,10 +55,51 @@ impl<'py> Place<'py> {
                 let folder = tempfile::tempdir()?;
                 let path = folder.path().join(name);
                 let written = py.detach(|| save(&path)).or_raise()?;
-                let bytes = std::fs::read(written)?;
-                file.call_method1("write", (PyBytes::new(py, &bytes),)).map(drop)
+                let mut source = std::fs::File::open(written)?;
+                let mut piece = vec![0; CHUNK];
+                loop {
+                    match source.read(&mut piece)? {
+                        0 => return Ok(()),
+                        count => write_all(&file, &piece[..count])?,
+                    }
+                }
             }
         }
+    }
+}
+
+/// Gives all bytes to a file's `write`, which may take less than it is given.
+fn write_all(file: &Bound<'_, PyAny>, mut bytes: &[u8]) -> PyResult<()> {
+    let py = file.py();
+    while !bytes.is_empty() {
+        let taken = file.call_method1("write", (PyBytes::new(py, bytes),))?;
+        if taken.is_none() && !file.is_instance(&py.import("io")?.getattr("RawIOBase")?)? {
+            // Writers that are no files of Python's often return nothing.
+            return Ok(());
+        }
+        let taken: usize = if taken.is_none() { 0 } else { taken.extract()? };
+        if taken == 0 || taken > bytes.len() {
+            let message = format!("the file took {taken} of {} bytes", bytes.len());
+            return Err(PyOSError::new_err(message));
+        }
+        bytes = &bytes[taken..];
+    }
+    Ok(())
+}
+
+/// All that a file's `read` gives, in a temporary file.
+fn read_all(file: &Bound<'_, PyAny>) -> PyResult<tempfile::NamedTempFile> {
+    let mut copy = tempfile::NamedTempFile::new()?;
+    loop {
+        let piece = file.call_method1("read", (CHUNK,))?;
+        let piece: PyBackedBytes = piece
+            .extract()
+            .map_err(|_| PyValueError::new_err("[load] the file must be opened in binary mode"))?;
+        if piece.is_empty() {
+            copy.flush()?;
+            return Ok(copy);
+        }
+        copy.write_all(&piece)?;
     }
 }
 
@@ -175,13 +220,7 @@ fn load<'py>(
         }
         Place::File(file) => {
             check_format(None, format)?;
-            let bytes: Vec<u8> = file
-                .call_method0("read")?
-                .extract()
-                .map_err(|_| PyValueError::new_err("[load] the file must be opened in binary mode"))?;
-            let mut copy = tempfile::NamedTempFile::new()?;
-            copy.write_all(&bytes)?;
-            copy.flush()?;
+            let copy = read_all(&file)?;
             py.detach(|| read(copy.path())).or_raise()?
         }
     };

@@ -1,5 +1,6 @@
 """Files written by one are read by the other: Pellucid, mlx and NumPy."""
 
+import io
 import pathlib
 import subprocess
 import sys
@@ -105,4 +106,64 @@ def test_a_failed_save_leaves_no_file(mx, tmp_path):
     bad = mx.arange(3)
     with pytest.raises((RuntimeError, OSError, ValueError)):
         mx.save(str(pathlib.Path(tmp_path) / "no" / "folder" / "a.npy"), bad)
+    assert list(tmp_path.iterdir()) == []
+
+
+class Slow(io.RawIOBase):
+    """A file that takes and gives a few bytes at a time, as pipes and sockets do."""
+
+    def __init__(self, content=b""):
+        self.content, self.at = bytearray(content), 0
+
+    def write(self, data):
+        self.content += bytes(data[:1000])
+        return min(len(data), 1000)
+
+    def read(self, size=-1):
+        piece = bytes(self.content[self.at : self.at + min(size, 777)])
+        self.at += len(piece)
+        return piece
+
+
+class Stuck(io.RawIOBase):
+    def write(self, data):
+        return None
+
+
+class Silent:
+    def __init__(self):
+        self.parts = []
+
+    def write(self, data):
+        self.parts.append(bytes(data))
+
+
+def test_files_that_take_and_give_little_at_a_time_get_everything(mx):
+    a = mx.arange(5000)
+    slow = Slow()
+    mx.save(slow, a)
+    assert same(mx.load(io.BytesIO(bytes(slow.content))), a)
+    assert same(mx.load(Slow(slow.content)), a)
+    silent = Silent()
+    mx.savez(silent, a=a)
+    assert same(mx.load(io.BytesIO(b"".join(silent.parts)))["a"], a)
+    with pytest.raises(OSError):
+        mx.save(Stuck(), a)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such limit")
+def test_a_full_disk_is_an_error_and_nothing_is_printed(mx, tmp_path, request):
+    code = f"""
+import resource, signal
+import {request.config.getoption("--subject")} as mx
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+for save in (mx.savez, mx.savez_compressed):
+    try:
+        save({str(tmp_path / "a.npz")!r}, mx.random.normal((100, 1000)), b=mx.random.normal((100, 1000)))
+    except (RuntimeError, OSError) as error:
+        print("refused")
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("refused\nrefused\n", "")
     assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 use num_complex::Complex32;
+use pellucid::memory::Scratch;
 use pellucid::op::Scalar;
 use pellucid::{Array, Dtype, ops};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
@@ -57,10 +58,9 @@ pub fn from_foreign(value: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
 }
 
 /// What a nested list holds: the sizes of its axes and its numbers in order.
-#[derive(Default)]
 struct Contents {
     shape: Vec<usize>,
-    numbers: Vec<Scalar>,
+    numbers: Scratch<Scalar>,
     /// An array stands among them, so that the list is put together from arrays.
     has_arrays: bool,
 }
@@ -93,7 +93,7 @@ impl Contents {
             if depth != self.shape.len() {
                 return Err(uneven());
             }
-            self.numbers.push(number);
+            self.numbers.push(number).or_raise()?;
             return Ok(());
         }
         if value.is_instance_of::<PyArray>() || value.hasattr("__mlx_array__")? {
@@ -112,7 +112,7 @@ fn uneven() -> PyErr {
 }
 
 fn from_list(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -> PyResult<Array> {
-    let mut contents = Contents::default();
+    let mut contents = Contents { shape: Vec::new(), numbers: Scratch::new("array"), has_arrays: false };
     contents.read(value, 0)?;
     if contents.has_arrays {
         let mut parts = Vec::with_capacity(value.len()?);
@@ -141,10 +141,10 @@ fn common(numbers: &[Scalar]) -> Dtype {
 }
 
 fn from_numbers(py: Python<'_>, numbers: &[Scalar], shape: Vec<usize>, dtype: Dtype) -> PyResult<Array> {
-    let mut bytes = Vec::with_capacity(numbers.len() * dtype.size());
+    let mut bytes = Scratch::with_room("array", numbers.len().saturating_mul(dtype.size())).or_raise()?;
     for &number in numbers {
         check_size(number, dtype)?;
-        store(number, dtype, &mut bytes);
+        store(number, dtype, &mut bytes).or_raise()?;
     }
     build(py, None, || Array::from_raw(&bytes, shape, dtype)).map(|made: PyArray| made.array())
 }
@@ -164,7 +164,7 @@ fn check_size(number: Scalar, dtype: Dtype) -> PyResult<()> {
 }
 
 /// A number as it lies in memory. As a cast in C: integers wrap, real numbers lose their fraction.
-fn store(number: Scalar, dtype: Dtype, out: &mut Vec<u8>) {
+fn store(number: Scalar, dtype: Dtype, out: &mut Scratch<u8>) -> pellucid::Result<()> {
     let whole = match number {
         Scalar::Bool(v) => i128::from(v),
         Scalar::Int(v) => i128::from(v),
@@ -178,24 +178,24 @@ fn store(number: Scalar, dtype: Dtype, out: &mut Vec<u8>) {
                 Scalar::Complex(re, im) => re != 0.0 || im != 0.0,
                 _ => real != 0.0,
             };
-            out.push(u8::from(set));
+            out.push(u8::from(set))
         }
-        Dtype::Uint8 => out.extend((whole as u8).to_ne_bytes()),
-        Dtype::Uint16 => out.extend((whole as u16).to_ne_bytes()),
-        Dtype::Uint32 => out.extend((whole as u32).to_ne_bytes()),
-        Dtype::Uint64 => out.extend((whole as u64).to_ne_bytes()),
-        Dtype::Int8 => out.extend((whole as i8).to_ne_bytes()),
-        Dtype::Int16 => out.extend((whole as i16).to_ne_bytes()),
-        Dtype::Int32 => out.extend((whole as i32).to_ne_bytes()),
-        Dtype::Int64 => out.extend((whole as i64).to_ne_bytes()),
-        Dtype::Float16 => out.extend(f16::from_f32(real as f32).to_ne_bytes()),
-        Dtype::Bfloat16 => out.extend(bf16::from_f32(real as f32).to_ne_bytes()),
-        Dtype::Float32 => out.extend((real as f32).to_ne_bytes()),
-        Dtype::Float64 => out.extend(real.to_ne_bytes()),
+        Dtype::Uint8 => out.extend_from_slice(&(whole as u8).to_ne_bytes()),
+        Dtype::Uint16 => out.extend_from_slice(&(whole as u16).to_ne_bytes()),
+        Dtype::Uint32 => out.extend_from_slice(&(whole as u32).to_ne_bytes()),
+        Dtype::Uint64 => out.extend_from_slice(&(whole as u64).to_ne_bytes()),
+        Dtype::Int8 => out.extend_from_slice(&(whole as i8).to_ne_bytes()),
+        Dtype::Int16 => out.extend_from_slice(&(whole as i16).to_ne_bytes()),
+        Dtype::Int32 => out.extend_from_slice(&(whole as i32).to_ne_bytes()),
+        Dtype::Int64 => out.extend_from_slice(&(whole as i64).to_ne_bytes()),
+        Dtype::Float16 => out.extend_from_slice(&f16::from_f32(real as f32).to_ne_bytes()),
+        Dtype::Bfloat16 => out.extend_from_slice(&bf16::from_f32(real as f32).to_ne_bytes()),
+        Dtype::Float32 => out.extend_from_slice(&(real as f32).to_ne_bytes()),
+        Dtype::Float64 => out.extend_from_slice(&real.to_ne_bytes()),
         Dtype::Complex64 => {
             let Complex32 { re, im } = number.to_complex();
-            out.extend(re.to_ne_bytes());
-            out.extend(im.to_ne_bytes());
+            out.extend_from_slice(&re.to_ne_bytes())?;
+            out.extend_from_slice(&im.to_ne_bytes())
         }
     }
 }

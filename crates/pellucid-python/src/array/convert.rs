@@ -1,10 +1,10 @@
 //! Arrays as Python's numbers, lists and text.
 
-use half::{bf16, f16};
+use pellucid::array::HostMemory;
 use pellucid::op::Scalar;
-use pellucid::{Array, Dtype, ops};
+use pellucid::{Array, ops};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyInt, PyList, PyTuple};
 
@@ -39,50 +39,29 @@ fn number(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
     }
 }
 
-/// One element of row-major bytes.
-fn element(bytes: &[u8], dtype: Dtype) -> Scalar {
-    macro_rules! read {
-        ($ty:ty) => {{
-            let mut raw = [0; size_of::<$ty>()];
-            raw.copy_from_slice(bytes);
-            Scalar::from(<$ty>::from_ne_bytes(raw))
-        }};
-    }
-    match dtype {
-        Dtype::Bool => Scalar::Bool(bytes[0] != 0),
-        Dtype::Uint8 => read!(u8),
-        Dtype::Uint16 => read!(u16),
-        Dtype::Uint32 => read!(u32),
-        Dtype::Uint64 => read!(u64),
-        Dtype::Int8 => read!(i8),
-        Dtype::Int16 => read!(i16),
-        Dtype::Int32 => read!(i32),
-        Dtype::Int64 => read!(i64),
-        Dtype::Float16 => read!(f16),
-        Dtype::Bfloat16 => read!(bf16),
-        Dtype::Float32 => read!(f32),
-        Dtype::Float64 => read!(f64),
-        Dtype::Complex64 => {
-            let part = |at: usize| match element(&bytes[at..at + 4], Dtype::Float32) {
-                Scalar::Float(v) => v,
-                other => other.to_f64(),
-            };
-            Scalar::Complex(part(0), part(4))
-        }
-    }
-}
-
-/// Nested lists of row-major bytes.
-fn nested<'py>(py: Python<'py>, bytes: &[u8], shape: &[usize], dtype: Dtype) -> PyResult<Bound<'py, PyAny>> {
-    let Some((&length, rest)) = shape.split_first() else {
-        return number(py, element(bytes, dtype));
+/// Nested lists of the elements at `from` on, along the axes from `axis` on.
+fn nested<'py>(py: Python<'py>, view: &HostMemory, axis: usize, from: isize) -> PyResult<Bound<'py, PyAny>> {
+    let Some(&length) = view.shape().get(axis) else {
+        return number(py, view.element(from));
     };
-    let step = bytes.len().checked_div(length).unwrap_or(0);
-    let list = PyList::empty(py);
+    let (list, stride) = (PyList::empty(py), view.strides()[axis]);
     for i in 0..length {
-        list.append(nested(py, &bytes[i * step..(i + 1) * step], rest, dtype)?)?;
+        list.append(nested(py, view, axis + 1, from + i as isize * stride)?)?;
     }
     Ok(list.into_any())
+}
+
+/// Fails for more elements than there is memory for as Python's objects: a repeated array can have any number.
+fn check_list(array: &Array) -> PyResult<()> {
+    let (needed, limit) = (array.size().saturating_mul(8) as u64, pellucid::memory::get_memory_limit());
+    if needed <= limit {
+        return Ok(());
+    }
+    let (count, shape) = (array.size(), array.shape_ref());
+    Err(PyMemoryError::new_err(format!(
+        "[tolist] the {count} elements of shape {shape} need {needed} bytes and more as a list, and the limit is \
+         {limit}; read a part of the array, or raise it with set_memory_limit"
+    )))
 }
 
 /// What a number of an array becomes for `int()`: without its fraction, of any size.
@@ -104,8 +83,9 @@ impl PyArray {
     /// The elements as nested lists; a number if there are no axes.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let array = self.array();
-        let bytes = py.detach(|| array.to_bytes()).or_raise()?;
-        nested(py, &bytes, array.shape(), array.dtype())
+        check_list(&array)?;
+        let view = py.detach(|| array.host_memory()).or_raise()?;
+        nested(py, &view, 0, 0)
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {

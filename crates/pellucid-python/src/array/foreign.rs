@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 
 use half::bf16;
+use pellucid::memory::Scratch;
 use pellucid::{Array, Dtype, Shape};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
@@ -46,20 +47,22 @@ impl Block<'_> {
     pub unsafe fn copy(&self) -> PyResult<Array> {
         check_axes(self.shape.len())?;
         let (size, count) = (self.source.size(), Shape::from(self.shape).elements());
-        let mut bytes = Vec::new();
         let wanted = count.saturating_mul(size);
-        bytes.try_reserve_exact(wanted).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        if wanted == 0 {
+            return self.narrowed(&[]);
+        }
         if row_major(self.shape, self.strides, size) {
             // SAFETY: the block is in one piece, and readable by the caller's word.
-            unsafe { bytes.extend_from_slice(std::slice::from_raw_parts(self.start, wanted)) };
-        } else {
+            return self.narrowed(unsafe { std::slice::from_raw_parts(self.start, wanted) });
+        }
+        let mut bytes = Scratch::with_room("array", wanted).or_raise()?;
+        {
             let mut index = vec![0; self.shape.len()];
             for _ in 0..count {
                 let moved: isize = index.iter().zip(self.strides).map(|(&i, &s)| i as isize * s).sum();
                 // SAFETY: an element of the block.
-                unsafe {
-                    bytes.extend_from_slice(std::slice::from_raw_parts(self.start.offset(moved), size))
-                };
+                let element = unsafe { std::slice::from_raw_parts(self.start.offset(moved), size) };
+                bytes.extend_from_slice(element).or_raise()?;
                 for (i, &n) in index.iter_mut().zip(self.shape).rev() {
                     *i += 1;
                     if *i < n {
@@ -73,16 +76,19 @@ impl Block<'_> {
     }
 
     fn narrowed(&self, bytes: &[u8]) -> PyResult<Array> {
-        let real = |chunk: &[u8]| {
-            let mut raw = [0; 8];
-            raw.copy_from_slice(chunk);
-            (f64::from_ne_bytes(raw) as f32).to_ne_bytes()
+        let narrow = || -> pellucid::Result<Scratch<u8>> {
+            let mut narrow = Scratch::with_room("array", bytes.len() / 2)?;
+            for chunk in bytes.as_chunks::<8>().0 {
+                narrow.extend_from_slice(&(f64::from_ne_bytes(*chunk) as f32).to_ne_bytes())?;
+            }
+            Ok(narrow)
         };
-        let narrow = || -> Vec<u8> { bytes.chunks_exact(8).flat_map(real).collect() };
         match self.source {
             Source::Same(dtype) => Array::from_raw(bytes, self.shape.to_vec(), dtype),
-            Source::Double => Array::from_raw(&narrow(), self.shape.to_vec(), Dtype::Float32),
-            Source::DoubleComplex => Array::from_raw(&narrow(), self.shape.to_vec(), Dtype::Complex64),
+            Source::Double => Array::from_raw(&narrow().or_raise()?, self.shape.to_vec(), Dtype::Float32),
+            Source::DoubleComplex => {
+                Array::from_raw(&narrow().or_raise()?, self.shape.to_vec(), Dtype::Complex64)
+            }
         }
         .or_raise()
     }

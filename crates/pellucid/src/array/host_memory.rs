@@ -2,6 +2,7 @@
 
 use super::{Array, Dtype, HostView, Strides};
 use crate::error::Result;
+use crate::op::Scalar;
 
 /// The elements of an evaluated array in host memory, without a copy. They stay there, unchanged, as long as this
 /// lives; see [`Array::host_memory`].
@@ -35,6 +36,20 @@ impl HostMemory {
     /// Type of the elements.
     pub fn dtype(&self) -> Dtype {
         self.view.dtype()
+    }
+
+    /// The element at this distance from the first one, in elements: for each axis an index times its stride, summed.
+    ///
+    /// # Panics
+    /// If no element lies there.
+    pub fn element(&self, distance: isize) -> Scalar {
+        let (mut low, mut high) = (0, 0);
+        for (&size, &stride) in self.shape().iter().zip(&self.strides) {
+            let reach = (size.max(1) - 1) as isize * stride;
+            (low, high) = (low + reach.min(0), high + reach.max(0));
+        }
+        assert!(!self.shape().contains(&0) && (low..=high).contains(&distance), "no element at {distance}");
+        self.view.element_at(distance)
     }
 
     /// All elements in row-major order, if they lie in one piece.

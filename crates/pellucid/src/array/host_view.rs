@@ -120,7 +120,11 @@ impl HostView {
 
     /// The element at an index, one position per axis, each below the axis' size.
     pub fn element(&self, index: &[usize]) -> Scalar {
-        let moved: isize = index.iter().zip(&self.strides).map(|(&i, &s)| i as isize * s).sum();
+        self.element_at(index.iter().zip(&self.strides).map(|(&i, &s)| i as isize * s).sum())
+    }
+
+    /// The element at a distance from the first one, in elements: that of an index, by the strides.
+    pub fn element_at(&self, moved: isize) -> Scalar {
         // SAFETY: every index below the shape is a valid element.
         let ptr = unsafe { self.value.ptr(self.dtype).offset(moved * self.dtype.size() as isize) };
         // SAFETY: as above, and of this type.

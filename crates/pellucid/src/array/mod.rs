@@ -39,7 +39,7 @@ use smallvec::smallvec;
 use crate::call_site::CallSite;
 use crate::error::Result;
 use crate::eval::{Failure, eval};
-use crate::memory::{Buffer, Request};
+use crate::memory::{Buffer, Request, Scratch};
 use crate::op::{Op, Spec};
 use crate::region::Origin;
 use crate::stream::{Stream, current_stream};
@@ -255,8 +255,11 @@ impl Array {
     pub fn from_raw(bytes: &[u8], shape: impl Into<Shape>, dtype: Dtype) -> Array {
         if dtype == Dtype::Bool && bytes.iter().any(|&b| b > 1) {
             // Every byte but 0 is true; kernels only know 0 and 1.
-            let bytes: Vec<u8> = bytes.iter().map(|&b| u8::from(b != 0)).collect();
-            return ok!(Array::from_bytes("from_raw", &bytes, shape.into(), dtype));
+            let mut stored = ok!(Scratch::with_room("from_raw", bytes.len()));
+            for &byte in bytes {
+                ok!(stored.push(u8::from(byte != 0)));
+            }
+            return ok!(Array::from_bytes("from_raw", &stored, shape.into(), dtype));
         }
         ok!(Array::from_bytes("from_raw", bytes, shape.into(), dtype))
     }

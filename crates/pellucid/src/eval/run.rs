@@ -14,7 +14,7 @@ use crate::array::{Array, Facts, Shared, State, Strides, Value};
 use crate::backend::cpu::{self, In, Out};
 use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
-use crate::memory::{Buffer, Demand, Request};
+use crate::memory::{Buffer, Demand, Request, WorkScope};
 use crate::observe::{Launch, Outcome, Times, Watch, observer};
 use crate::op::{Op, TakesOver};
 
@@ -246,6 +246,7 @@ pub(super) fn execute(step: &Step, values: Values) -> Result<Made> {
             unsafe { In::new(values[i].ptr(array.dtype()), array.dtype(), array.shape(), &strides[i]) }
         })
         .collect();
+    let _scope = WorkScope::enter(out.stream().index() as u32, out.call_site(), out.id());
     if let Some(shared) = step.last().shared() {
         return Ok(Made { values: run_many(op, &inputs, out, &shared)?, ran: true, reused, fallback: false });
     }

@@ -1,7 +1,7 @@
 //! What all formats share: opening, errors that name the file, byte order, and writing without halves.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::array::{Array, Dtype, HostView, Shape};
@@ -134,7 +134,7 @@ pub(super) fn write_file(
 ) -> Result<PathBuf> {
     let path = with_extension(function, path, extension)?;
     let fail = |error| Error::io(function, &path, error);
-    let place = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+    let place = followed(&path).map_err(fail)?;
     let existing = fs::metadata(&place).ok();
     if existing.as_ref().is_some_and(|m| !m.is_file()) {
         return Err(Error::format(function, &path, "there is something here that is not a regular file"));
@@ -153,6 +153,76 @@ pub(super) fn write_file(
     }
     file.persist(&place).map_err(|error| fail(error.error))?;
     Ok(path)
+}
+
+/// Where a path leads: to the end of its links, also if there is nothing yet.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut place = path.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&place) else { return Ok(place) };
+        place = place.parent().unwrap_or(Path::new("")).join(target);
+    }
+    Err(io::Error::other("too many links lead from one to the next"))
+}
+
+/// A writer that fails once. A library that writes more when it is dropped after a failure, and prints what it cannot
+/// write, finds that everything works then; what was written is thrown away anyway.
+pub(super) struct FailsOnce<W> {
+    writer: W,
+    failed: bool,
+    position: u64,
+}
+
+impl<W> FailsOnce<W> {
+    pub fn new(writer: W) -> FailsOnce<W> {
+        FailsOnce { writer, failed: false, position: 0 }
+    }
+
+    fn unless_failed<R>(
+        &mut self,
+        after: impl FnOnce(&mut u64) -> R,
+        f: impl FnOnce(&mut W) -> io::Result<R>,
+    ) -> io::Result<R> {
+        if self.failed {
+            return Ok(after(&mut self.position));
+        }
+        let result = f(&mut self.writer);
+        self.failed = result.as_ref().is_err_and(|error| error.kind() != ErrorKind::Interrupted);
+        result
+    }
+}
+
+impl<W: Write> Write for FailsOnce<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_failed(
+            |position| {
+                *position += bytes.len() as u64;
+                bytes.len()
+            },
+            |writer| match writer.write(bytes)? {
+                0 if !bytes.is_empty() => Err(ErrorKind::WriteZero.into()),
+                count => Ok(count),
+            },
+        )
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_failed(|_| (), Write::flush)
+    }
+}
+
+impl<W: Seek> Seek for FailsOnce<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let after = |position: &mut u64| {
+            match to {
+                SeekFrom::Start(at) => *position = at,
+                SeekFrom::Current(by) | SeekFrom::End(by) => *position = position.saturating_add_signed(by),
+            }
+            *position
+        };
+        self.unless_failed(after, |writer| writer.seek(to))
+    }
 }
 
 /// A temporary file that disappears unless it is given its place, with the permissions of an ordinary new file.

@@ -4,7 +4,7 @@ use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::file::{self, CHUNK, Source};
-use super::npy_header::{self, Header, MAGIC};
+use super::npy_header::{self, Header, LONGEST, MAGIC};
 use crate::array::{Array, HostView, NodeRef, Shape, State};
 use crate::error::Result;
 use crate::op::Op;
@@ -80,6 +80,10 @@ pub(super) fn read(source: Source, reader: &mut impl Read, available: u64) -> Re
     let left = available.saturating_sub((start.len() + digits) as u64);
     if length > left {
         let message = format!("the header has {length} bytes, but only {left} follow; cut short?");
+        return Err(source.format(message));
+    }
+    if length > LONGEST {
+        let message = format!("the header claims {length} bytes; no array needs more than {LONGEST}");
         return Err(source.format(message));
     }
     // Read as it comes: what a compressed member may have is not what it has.

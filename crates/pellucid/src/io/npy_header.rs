@@ -6,6 +6,9 @@ use crate::array::{Dtype, Shape};
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Data begins at a multiple of this, so that it can be mapped into memory.
 const ALIGN: usize = 64;
+/// The longest header that is read: as long as one of version 1 can be, and far longer than that of any array. What a
+/// file claims beyond it is only there to be read.
+pub(super) const LONGEST: u64 = u16::MAX as u64;
 /// NumPy leaves room for the first axis to grow to so many digits without moving the data.
 const GROWTH_DIGITS: usize = 21;
 
@@ -172,6 +175,9 @@ impl Parser<'_> {
         self.expect(b'(')?;
         let mut shape = Shape::default();
         while !self.accept(b')') {
+            if shape.len() == Shape::MAX_AXES {
+                return Err(format!("the header has more than {} axes", Shape::MAX_AXES));
+            }
             shape.push(self.number()?);
             // Files of Python 2 may say 3L.
             self.accept(b'L');

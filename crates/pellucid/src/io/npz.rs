@@ -51,7 +51,7 @@ pub fn save_npz<K: Into<String>, A: Borrow<Array>>(
     let method = if compressed { CompressionMethod::Deflated } else { CompressionMethod::Stored };
     let options = SimpleFileOptions::default().compression_method(method);
     file::write_file("save_npz", path.as_ref(), ".npz", |writer| {
-        let mut zip = ZipWriter::new(writer);
+        let mut zip = ZipWriter::new(file::FailsOnce::new(writer));
         for (name, array) in &arrays {
             let array: &Array = array.borrow();
             let view = HostView::new(array).map_err(std::io::Error::other)?;

@@ -11,6 +11,7 @@ use super::file::{self, CHUNK, Source};
 use super::{Arrays, npz};
 use crate::array::{Array, Dtype, HostView, Shape};
 use crate::error::{Error, Result};
+use crate::memory::Scratch;
 
 /// Longest header the `safetensors` library accepts.
 const MAX_HEADER: u64 = 100_000_000;
@@ -144,7 +145,7 @@ fn read_header(source: Source, reader: &mut impl Read, size: u64) -> Result<(Met
             format!("the header claims {length} bytes; {left} follow, and at most {MAX_HEADER} are allowed");
         return Err(source.format(message));
     }
-    let mut text = vec![0; length as usize];
+    let mut text = Scratch::filled("load_safetensors", length as usize, 0u8)?;
     reader.read_exact(&mut text).map_err(|error| source.io(error))?;
     let header =
         serde_json::from_slice(&text).map_err(|error| source.format(format!("damaged header: {error}")))?;

@@ -171,6 +171,34 @@ fn absurd_claims_are_refused_before_memory_is_asked_for() {
 }
 
 #[test]
+fn headers_longer_than_any_array_needs_are_refused_unread() {
+    let spaces = " ".repeat(32 << 20);
+    let member =
+        npy(2, &format!("{{'descr': '|u1', 'fortran_order': False, 'shape': (1,), {spaces}}}"), b"\x05");
+    let deflated = zip::write::SimpleFileOptions::default();
+    refused(&zip_with(&[("a.npy", &member)], deflated), "no array needs more than 65535");
+    // Four gigabytes that are nowhere on the disk.
+    let (_folder, path) =
+        file("sparse.npy", &[b"\x93NUMPY\x02\0", &4_000_000_000u32.to_le_bytes()[..]].concat());
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(5_000_000_000).unwrap();
+    let error = load(&path).unwrap_err().to_string();
+    assert!(error.contains("the header claims 4000000000 bytes"), "{error}");
+}
+
+#[test]
+fn files_with_more_axes_than_arrays_have_are_refused() {
+    let header =
+        |axes: usize| format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({})}}", "1,".repeat(axes));
+    let most = Shape::MAX_AXES;
+    assert_eq!(load_bytes(&npy(1, &header(most), b"\x05")).unwrap().into_array().unwrap().ndim(), most);
+    refused(&npy(1, &header(most + 1), b"\x05"), "more than 64 axes");
+    refused(&npy(2, &header(5_000_000), b"\x05"), "the header claims");
+    let ones = vec!["1"; 5_000_000].join(",");
+    let many = format!(r#"{{"a":{{"data_offsets":[0,1],"dtype":"U8","shape":[{ones}]}}}}"#);
+    refused(&safetensors_file(&many, &[0]), "64 at most");
+}
+
+#[test]
 fn damaged_safetensors_files_are_refused_with_the_reason() {
     let overlap = r#"{"a":{"data_offsets":[0,4],"dtype":"U8","shape":[4]},"b":{"data_offsets":[2,6],"dtype":"U8","shape":[4]}}"#;
     refused(&safetensors_file(overlap, &[0; 6]), "offset");
@@ -185,9 +213,13 @@ fn damaged_safetensors_files_are_refused_with_the_reason() {
 
 /// A ZIP with these members, not compressed.
 fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    zip_with(members, stored)
+}
+
+fn zip_with(members: &[(&str, &[u8])], options: zip::write::SimpleFileOptions) -> Vec<u8> {
     use std::io::Write;
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     for (name, content) in members {
         zip.start_file(*name, options).unwrap();
         zip.write_all(content).unwrap();
@@ -268,6 +300,38 @@ fn links_are_followed_and_permissions_stay() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(load_npy(&path).unwrap().item::<u8>().unwrap(), 1);
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_yet_is_followed_and_links_in_a_circle_are_an_error() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("far")).unwrap();
+    symlink("second.npy", at("first.npy")).unwrap();
+    symlink("far/new.npy", at("second.npy")).unwrap();
+    save(at("first.npy"), &Array::from([7u8])).unwrap();
+    assert!(fs::symlink_metadata(at("first.npy")).unwrap().is_symlink());
+    assert!(fs::symlink_metadata(at("second.npy")).unwrap().is_symlink());
+    assert_eq!(load_npy(at("far/new.npy")).unwrap().item::<u8>().unwrap(), 7);
+    symlink("b.npy", at("a.npy")).unwrap();
+    symlink("a.npy", at("b.npy")).unwrap();
+    assert!(matches!(save(at("a.npy"), &Array::from([7u8])), Err(Error::Io { .. })));
+    assert!(fs::symlink_metadata(at("a.npy")).unwrap().is_symlink());
+}
+
+#[test]
+fn what_a_library_writes_after_a_failure_is_no_second_failure() {
+    use std::io::{Seek, SeekFrom, Write};
+    let mut place = [0u8; 4];
+    let mut writer = file::FailsOnce::new(std::io::Cursor::new(&mut place[..]));
+    writer.write_all(b"abcd").unwrap();
+    assert!(writer.write_all(b"e").is_err());
+    writer.write_all(b"more").unwrap();
+    assert_eq!(writer.seek(SeekFrom::Start(9)).unwrap(), 9);
+    writer.flush().unwrap();
+    assert_eq!(&place, b"abcd");
 }
 
 #[test]

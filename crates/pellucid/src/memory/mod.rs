@@ -19,7 +19,8 @@
 //! # How it is built
 //! `buffer` is the handle that arrays share; `registry` lists all live ones. `central` hands memory out and takes it
 //! back, `wait` waits where there is no room, `accounts` keeps the figures and limits of all devices. A device's `pool`
-//! consists of a `cache` of blocks and of `slabs` that small buffers share; `system` is where blocks come from.
+//! consists of a `cache` of blocks and of `slabs` that small buffers share; `system` is where blocks come from. `scratch`
+//! is what work needs only while it runs.
 //!
 //! # How to add a device
 //! 1. Add a variant to `system::Memory`, such as `Gpu(wgpu::Buffer)`; `Memory::host_ptr` returns `None` for it.
@@ -38,6 +39,7 @@ mod pool;
 mod registry;
 mod report;
 mod request;
+mod scratch;
 mod slabs;
 mod system;
 #[cfg(test)]
@@ -48,7 +50,9 @@ mod work;
 pub(crate) use buffer::Buffer;
 pub use report::{DeviceMemory, LiveBuffer, MemoryReport, StreamMemory, report};
 pub(crate) use request::{Demand, Request};
-pub(crate) use system::{HostMemory, Memory, Provider, total_ram};
+pub use scratch::Scratch;
+pub(crate) use scratch::{PerThread, WorkScope};
+pub(crate) use system::{Memory, Provider, total_ram};
 pub(crate) use wait::work_ended;
 pub(crate) use work::{Outstanding, Workforce, set_workforce};
 

@@ -64,11 +64,17 @@ impl Provider for Host {
     }
 }
 
-/// Memory of the process, straight from its allocator.
+/// Memory of the process.
+///
+/// From [`MAPPED`] bytes on it is mapped for itself, so that it goes back to the system at once when it is freed: an
+/// allocator keeps what it is given back, each of its threads for itself, and a limit would hold for the books only.
+/// Smaller pieces come from the process's allocator, because a system bounds the number of maps; that allocator is asked
+/// now and then to give back what it keeps.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
     ptr: NonNull<u8>,
     layout: Layout,
+    mapped: bool,
 }
 
 // SAFETY: plain memory without thread affinity, reached only through the pointer that `host_ptr` gives.
@@ -79,45 +85,147 @@ unsafe impl Sync for HostMemory {}
 /// A cache line, which is also the widest vector register.
 const ALIGN: usize = 64;
 
+/// From this size on, memory is mapped for itself.
+const MAPPED: usize = 128 << 10;
+
 /// From this size on, memory is made of huge pages: fewer faults when it is first used, fewer misses of the page table's
 /// cache ever after.
 const LARGE: usize = if cfg!(target_os = "linux") { 4 << 20 } else { usize::MAX };
 const HUGE_PAGE: usize = 2 << 20;
-
-/// Only whole huge pages are asked for, so that no more becomes resident than was allocated.
-#[cfg(target_os = "linux")]
-fn advise_huge_pages(ptr: NonNull<u8>, bytes: usize) {
-    // SAFETY: the range was just allocated. This changes how it is backed, not what it holds; a system that cannot does
-    // nothing.
-    unsafe { libc::madvise(ptr.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn advise_huge_pages(_ptr: NonNull<u8>, _bytes: usize) {}
 
 impl HostMemory {
     /// `None` if the system has no such memory.
     pub fn allocate(bytes: usize) -> Option<HostMemory> {
         let align = if bytes >= LARGE { HUGE_PAGE } else { ALIGN };
         let layout = Layout::from_size_align(bytes.max(1), align).ok()?;
-        // SAFETY: the layout has a size above zero.
-        let ptr = NonNull::new(unsafe { alloc(layout) })?;
+        let map = if bytes >= MAPPED { maps::map(layout) } else { None };
+        let mapped = map.is_some();
+        let ptr = match map {
+            Some(ptr) => ptr,
+            // Where the system has no more maps, it may still have memory.
+            // SAFETY: the layout has a size above zero.
+            None => NonNull::new(unsafe { alloc(layout) })?,
+        };
         if bytes >= LARGE {
-            advise_huge_pages(ptr, bytes / HUGE_PAGE * HUGE_PAGE);
+            maps::advise_huge_pages(ptr, bytes / HUGE_PAGE * HUGE_PAGE);
         }
-        Some(HostMemory { ptr, layout })
-    }
-
-    pub fn ptr(&self) -> NonNull<u8> {
-        self.ptr
+        Some(HostMemory { ptr, layout, mapped })
     }
 }
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
+        if self.mapped {
+            // SAFETY: mapped in `allocate` with this layout, and given back only here.
+            unsafe { maps::unmap(self.ptr, self.layout) };
+            return;
+        }
         // SAFETY: allocated in `allocate` with this layout, and freed only here.
-        unsafe { dealloc(self.ptr.as_ptr(), self.layout) }
+        unsafe { dealloc(self.ptr.as_ptr(), self.layout) };
+        maps::count_freed(self.layout.size());
     }
+}
+
+#[cfg(unix)]
+mod maps {
+    //! The system's own calls. A system that cannot do one of them does nothing, which is no error.
+
+    use std::alloc::Layout;
+    use std::ptr::{NonNull, null_mut};
+    use std::sync::OnceLock;
+
+    /// The size of a page: not the same everywhere.
+    fn page() -> usize {
+        static PAGE: OnceLock<usize> = OnceLock::new();
+        // SAFETY: only asks.
+        *PAGE.get_or_init(|| usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16))
+    }
+
+    /// New memory of whole pages, filled with zeros; `None` if there is none.
+    pub fn map(layout: Layout) -> Option<NonNull<u8>> {
+        let bytes = layout.size().next_multiple_of(page());
+        // Pages are aligned to themselves. For more, more is mapped, and what is too much at the ends is given back.
+        let spare = if layout.align() <= page() { 0 } else { layout.align() };
+        let length = bytes.checked_add(spare)?;
+        let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
+        // SAFETY: a new private map at any place touches no other memory.
+        let start = unsafe { libc::mmap(null_mut(), length, rights, kind, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return None;
+        }
+        let start = NonNull::new(start.cast::<u8>())?;
+        let before = start.as_ptr().align_offset(layout.align().max(page()));
+        // SAFETY: both ends lie in the map that was just made, and consist of whole pages.
+        unsafe {
+            let first = start.add(before);
+            give_back(start, before);
+            give_back(first.add(bytes), spare - before);
+            Some(first)
+        }
+    }
+
+    /// # Safety
+    /// Made by [`map`] with this layout, and not used again.
+    pub unsafe fn unmap(ptr: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { give_back(ptr, layout.size().next_multiple_of(page())) };
+    }
+
+    /// # Safety
+    /// Whole pages of a map that nobody uses.
+    unsafe fn give_back(ptr: NonNull<u8>, bytes: usize) {
+        if bytes > 0 {
+            // SAFETY: the caller's promise.
+            unsafe { libc::munmap(ptr.as_ptr().cast(), bytes) };
+        }
+    }
+
+    /// Asks for huge pages. Only whole ones, so that no more becomes resident than was allocated.
+    pub fn advise_huge_pages(ptr: NonNull<u8>, bytes: usize) {
+        #[cfg(target_os = "linux")]
+        // SAFETY: the range was just allocated. This changes how it is backed, not what it holds.
+        unsafe {
+            libc::madvise(ptr.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE)
+        };
+        #[cfg(not(target_os = "linux"))]
+        let _ = (ptr, bytes);
+    }
+
+    /// Counts what the process's allocator got back, and lets it give all it keeps to the system from time to time.
+    pub fn count_freed(bytes: usize) {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        {
+            use std::sync::atomic::{AtomicUsize, Ordering};
+            /// Bytes between two times: as much as may be kept beyond a limit.
+            const EVERY: usize = 16 << 20;
+            static FREED: AtomicUsize = AtomicUsize::new(0);
+            if FREED.fetch_add(bytes, Ordering::Relaxed) + bytes >= EVERY {
+                FREED.store(0, Ordering::Relaxed);
+                // SAFETY: only frees what is free.
+                unsafe { libc::malloc_trim(0) };
+            }
+        }
+        #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+        let _ = bytes;
+    }
+}
+
+#[cfg(not(unix))]
+mod maps {
+    //! Nothing is mapped: the process's allocator takes care of large memory itself.
+
+    use std::alloc::Layout;
+    use std::ptr::NonNull;
+
+    pub fn map(_layout: Layout) -> Option<NonNull<u8>> {
+        None
+    }
+
+    pub unsafe fn unmap(_ptr: NonNull<u8>, _layout: Layout) {}
+
+    pub fn advise_huge_pages(_ptr: NonNull<u8>, _bytes: usize) {}
+
+    pub fn count_freed(_bytes: usize) {}
 }
 
 /// Bytes of memory this process may use: the machine's, or less if a control group says so.

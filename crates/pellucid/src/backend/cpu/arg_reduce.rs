@@ -27,8 +27,8 @@ pub(crate) fn arg_reduce(op: ArgReduceOp, x: &In, axis: usize, out: &mut Out) ->
     // Not `Layout::reduction`: positions count along the axis as it is, also if it runs backwards in memory.
     let mut layout = Layout::forward_reduction(x, axis);
     with_acc!(x.dtype, A => match (op, layout.prefers_rows()) {
-        (ArgReduceOp::Argmax, true) => rows::<A, Max>(x, &layout, target),
-        (ArgReduceOp::Argmin, true) => rows::<A, Min>(x, &layout, target),
+        (ArgReduceOp::Argmax, true) => return rows::<A, Max>(x, &layout, target),
+        (ArgReduceOp::Argmin, true) => return rows::<A, Min>(x, &layout, target),
         (ArgReduceOp::Argmax, false) => columns::<A, Max>(x, &mut layout, target),
         (ArgReduceOp::Argmin, false) => columns::<A, Min>(x, &mut layout, target),
     });
@@ -43,54 +43,69 @@ fn beats<A: Acc, O: Combine<A>>(value: A, best: A) -> bool {
     if best.is_nan() { false } else { winner.is_nan() | (winner != best) }
 }
 
-fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, target: &mut [u32]) {
+fn rows<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, target: &mut [u32]) -> Result<()> {
     let elements = count(&layout.reduced);
     let identity = O::identity(x.dtype);
-    let (shared, outputs) = (Shared::new(target), target.len());
-    let first_extreme = |output: usize, blocks: &[A], buf: &mut [A]| {
-        let mut best = 0;
-        for (i, &value) in blocks.iter().enumerate().skip(1) {
-            if beats::<A, O>(value, blocks[best]) {
-                best = i;
-            }
-        }
-        let start = best * BLOCK;
+    // SAFETY: a position of the input.
+    let first_of =
+        |output| unsafe { x.ptr().offset(offset(&layout.kept, output).0 * x.dtype.size() as isize) };
+    // Where the first extreme is, once it is known in which block, and what it is.
+    let find = |output: usize, block: usize, wanted: A, buf: &mut [A]| {
+        let start = block * BLOCK;
         let len = BLOCK.min(elements - start);
-        // SAFETY: a position of the input.
-        let values = unsafe {
-            let first = x.ptr().offset(offset(&layout.kept, output).0 * x.dtype.size() as isize);
-            gather(x.dtype, first, &layout.reduced, start, len, buf)
-        };
-        (start + dispatch(Find { values, wanted: blocks[best] })) as u32
+        // SAFETY: a position of the input, whose run is that long.
+        let values = unsafe { gather(x.dtype, first_of(output), &layout.reduced, start, len, buf) };
+        (start + dispatch(Find { values, wanted })) as u32
     };
-    if elements > BLOCK && outputs < 4 * parallel::cores() {
+    if elements > BLOCK && target.len() < 4 * parallel::cores() {
         // Few runs: their blocks are shared out.
-        let results = short_block_results::<A, O>(x, layout, identity);
         let blocks = elements.div_ceil(BLOCK);
         let mut buf = [A::ZERO; BLOCK];
-        for (i, blocks) in results.chunks(blocks).enumerate() {
-            target[i] = first_extreme(i, blocks, &mut buf);
-        }
-        return;
+        return short_block_results::<A, O>(x, layout, identity, |first, results| {
+            for (output, results) in (first..).zip(results.chunks(blocks)) {
+                let mut best = Best::new(results[0]);
+                results.iter().enumerate().for_each(|(i, &value)| best.meet::<O>(i, value));
+                target[output] = find(output, best.block, best.value, &mut buf);
+            }
+        });
     }
+    let (shared, outputs) = (Shared::new(target), target.len());
     parallel::ranges(outputs, 1, elements * x.dtype.size(), |range| {
         let mut buf = [A::ZERO; BLOCK];
-        let mut blocks = Vec::with_capacity(elements.div_ceil(BLOCK));
         for i in range {
-            // SAFETY: positions of the input; each output is written once.
-            unsafe {
-                let first = x.ptr().offset(offset(&layout.kept, i).0 * x.dtype.size() as isize);
-                blocks.clear();
-                // A run without elements has one block without any.
-                for start in (0..elements.max(1)).step_by(BLOCK) {
-                    let len = BLOCK.min(elements - start);
-                    let values = gather(x.dtype, first, &layout.reduced, start, len, &mut buf);
-                    blocks.push(fold::<A, O>(values, identity));
-                }
-                shared.slice(i, 1)[0] = first_extreme(i, &blocks, &mut buf);
+            let mut best: Option<Best<A>> = None;
+            // A run without elements has one block without any.
+            for start in (0..elements.max(1)).step_by(BLOCK) {
+                let len = BLOCK.min(elements - start);
+                // SAFETY: a position of the input, whose run is that long.
+                let values = unsafe { gather(x.dtype, first_of(i), &layout.reduced, start, len, &mut buf) };
+                let value = fold::<A, O>(values, identity);
+                best.get_or_insert_with(|| Best::new(value)).meet::<O>(start / BLOCK, value);
             }
+            let best = best.unwrap_or_else(|| Best::new(identity));
+            // SAFETY: each output is written once.
+            unsafe { shared.slice(i, 1)[0] = find(i, best.block, best.value, &mut buf) };
         }
     });
+    Ok(())
+}
+
+/// The block with the first extreme so far, and that extreme.
+struct Best<A> {
+    block: usize,
+    value: A,
+}
+
+impl<A: Acc> Best<A> {
+    fn new(value: A) -> Best<A> {
+        Best { block: 0, value }
+    }
+
+    fn meet<O: Combine<A>>(&mut self, block: usize, value: A) {
+        if beats::<A, O>(value, self.value) {
+            *self = Best { block, value };
+        }
+    }
 }
 
 struct Find<'a, A> {

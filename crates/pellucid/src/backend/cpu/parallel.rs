@@ -63,15 +63,25 @@ pub(crate) fn with_cores<R>(cores: usize, f: impl FnOnce() -> R) -> R {
 /// it. Ranges start at multiples of `grain`.
 pub(crate) fn ranges(count: usize, grain: usize, bytes_per_item: usize, body: impl Fn(Range<usize>) + Sync) {
     let grain = grain.max(1);
-    let cores = cores();
-    if cores == 1 || count <= grain || count.saturating_mul(bytes_per_item) < SERIAL_BYTES {
+    let threads = threads(count, grain, bytes_per_item);
+    if threads == 1 {
         if count > 0 {
             body(0..count);
         }
         return;
     }
     // A few pieces per core, so that a core that started late or was interrupted does not hold up the others.
-    pieces(count, count.div_ceil(cores * 4).next_multiple_of(grain), &|_, range| body(range));
+    pieces(count, count.div_ceil(cores() * 4).next_multiple_of(grain), &|_, range| body(range));
+}
+
+/// How many threads at most call the body of [`ranges`] at a time.
+pub(crate) fn threads(count: usize, grain: usize, bytes_per_item: usize) -> usize {
+    let cores = cores();
+    if cores == 1 || count <= grain.max(1) || count.saturating_mul(bytes_per_item) < SERIAL_BYTES {
+        1
+    } else {
+        cores
+    }
 }
 
 /// As [`ranges`], for work that can fail; the first error is returned.

@@ -16,6 +16,7 @@ use super::simd::{Kernel, dispatch};
 use super::tensor::{In, Out};
 use crate::array::Dtype;
 use crate::error::{Error, Result};
+use crate::memory::Scratch;
 use crate::op::ScanOp;
 
 /// Elements of one chain; four chains make a block.
@@ -43,10 +44,9 @@ pub(crate) fn scan(
             Dtype::Float16 | Dtype::Bfloat16 | Dtype::Float32 => job.run::<f32, LogAddExp>(),
             Dtype::Float64 => job.run::<f64, LogAddExp>(),
             Dtype::Complex64 => job.run::<Complex32, LogAddExp>(),
-            other => return Err(Error::internal("scan", format!("logcumsumexp into {other}"))),
+            other => Err(Error::internal("scan", format!("logcumsumexp into {other}"))),
         },
     }
-    Ok(())
 }
 
 /// log(eᵃ + eᵇ) without overflow.
@@ -79,7 +79,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn run<A: Acc, O: Combine<A>>(&self) {
+    fn run<A: Acc, O: Combine<A>>(&self) -> Result<()> {
         let layout = Layout::same_shape(self.x, &[self.axis]);
         // An axis of size one has been dropped.
         let mut along = layout.reduced.first().copied().unwrap_or(Axis { size: 1, x: 1, out: 1 });
@@ -97,13 +97,19 @@ impl Scan<'_> {
         };
         let x = Shared::from_ptr(x.cast_mut());
         if along.out.unsigned_abs() == 1 || layout.kept.is_empty() {
-            self.rows::<A, O>(&layout, along, x, out);
-        } else {
-            self.columns::<A, O>(layout, along, x, out);
+            return self.rows::<A, O>(&layout, along, x, out);
         }
+        self.columns::<A, O>(layout, along, x, out);
+        Ok(())
     }
 
-    fn rows<A: Acc, O: Combine<A>>(&self, layout: &Layout, along: Axis, x: Shared<u8>, out: Shared<u8>) {
+    fn rows<A: Acc, O: Combine<A>>(
+        &self,
+        layout: &Layout,
+        along: Axis,
+        x: Shared<u8>,
+        out: Shared<u8>,
+    ) -> Result<()> {
         let identity = O::identity(self.out.dtype);
         let (runs, blocks) = (count(&layout.kept), along.size.div_ceil(BLOCK));
         let (x_size, out_size) = (self.x.dtype.size() as isize, self.out.dtype.size() as isize);
@@ -162,10 +168,10 @@ impl Scan<'_> {
                     }
                 }
             });
-            return;
+            return Ok(());
         }
         // The value each segment starts with, of all runs.
-        let mut starts = vec![[identity; 4]; runs * blocks];
+        let mut starts = Scratch::filled("scan", runs * blocks, [identity; 4])?;
         let shared = Shared::new(&mut starts);
         parallel::ranges(runs * blocks, 1, BLOCK * x_size as usize, |range| {
             let mut buf = [A::ZERO; BLOCK];
@@ -185,6 +191,7 @@ impl Scan<'_> {
                 block(i / blocks, i % blocks * BLOCK, &mut scratch, &mut |_| starts[i]);
             }
         });
+        Ok(())
     }
 
     fn columns<A: Acc, O: Combine<A>>(

@@ -4,6 +4,8 @@
 //! are three passes over cached data. A longer one is read twice: block maxima and block sums first, then the results.
 //! Runs that lie across memory are handled in tiles of neighbouring columns. 16-bit types always compute in `f32`.
 
+use std::ops::Range;
+
 use num_complex::Complex32;
 
 use super::accumulator::Acc;
@@ -14,8 +16,8 @@ use super::reduce::{ExpSum, Max, accumulate, fold};
 use super::simd::{Kernel, dispatch};
 use super::tensor::{In, Out};
 use crate::array::Dtype;
-use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::memory::{PerThread, Scratch};
 
 /// Runs up to this many elements are kept in the cache between passes.
 const CACHED: usize = 1 << 15;
@@ -50,23 +52,10 @@ fn run<A: Exp>(x: &In, layout: Layout, out: &Out) -> Result<()> {
         rows::<A>(x, &layout, out)
     } else {
         for run in 0..count(&layout.kept) {
-            long_run::<A>(x, &layout, run, out);
+            long_run::<A>(x, &layout, run, out)?;
         }
         Ok(())
     }
-}
-
-/// Scratch memory for one thread.
-fn scratch<A: Acc>(len: usize) -> Result<Vec<A>> {
-    let mut buffer = Vec::new();
-    buffer.try_reserve_exact(len).map_err(|e| Error::Memory {
-        function: "softmax",
-        device: Device::cpu(),
-        requested: (len * size_of::<A>()) as u64,
-        message: e.to_string(),
-    })?;
-    buffer.resize(len, A::ZERO);
-    Ok(buffer)
 }
 
 /// Each run on its own, in the cache.
@@ -79,15 +68,19 @@ fn rows<A: Exp>(x: &In, layout: &Layout, out: &Out) -> Result<()> {
         _ => false,
     };
     let direct_out = out.dtype == A::DTYPE && straight(|a| a.out);
-    parallel::try_ranges(count(&layout.kept), 1, elements * 4 * size as usize, |range| {
-        let mut values = scratch::<A>(if direct_out { 0 } else { elements })?;
-        let mut gathered = scratch::<A>(if x.dtype == A::DTYPE && straight(|a| a.x) { 0 } else { elements })?;
+    let direct_in = x.dtype == A::DTYPE && straight(|a| a.x);
+    let (runs, bytes) = (count(&layout.kept), elements * 4 * size as usize);
+    let (for_values, for_gathered) =
+        (if direct_out { 0 } else { elements }, if direct_in { 0 } else { elements });
+    let rooms = rooms::<A>(runs, bytes, for_values + for_gathered)?;
+    let of_range = |range: Range<usize>, room: &mut [A]| {
+        let (values, gathered) = room.split_at_mut(for_values);
         for run in range {
             let (from, to) = offset(&layout.kept, run);
             // SAFETY: positions of the input and the output; this run belongs to this range alone.
             unsafe {
                 let source =
-                    gather(x.dtype, x.ptr().offset(from * size), &layout.reduced, 0, elements, &mut gathered);
+                    gather(x.dtype, x.ptr().offset(from * size), &layout.reduced, 0, elements, gathered);
                 let to = out.ptr().offset(to * size);
                 let target = match direct_out {
                     true => std::slice::from_raw_parts_mut(to.cast::<A>(), elements),
@@ -97,16 +90,22 @@ fn rows<A: Exp>(x: &In, layout: &Layout, out: &Out) -> Result<()> {
                 let sum = dispatch(Exponentials { source, target, max });
                 dispatch(Scale { target, factor: sum.recip() });
                 if !direct_out {
-                    scatter(out.dtype, to, &layout.reduced, 0, &values);
+                    scatter(out.dtype, to, &layout.reduced, 0, values);
                 }
             }
         }
-        Ok(())
-    })
+    };
+    parallel::ranges(runs, 1, bytes, |range| rooms.with(|room| of_range(range, room)));
+    Ok(())
+}
+
+/// Room for so many numbers for each thread that works on `count` items.
+fn rooms<A: Acc>(count: usize, bytes_per_item: usize, each: usize) -> Result<PerThread<A>> {
+    PerThread::filled("softmax", parallel::threads(count, 1, bytes_per_item), each, A::ZERO)
 }
 
 /// One run on all cores, block by block.
-fn long_run<A: Exp>(x: &In, layout: &Layout, run: usize, out: &Out) {
+fn long_run<A: Exp>(x: &In, layout: &Layout, run: usize, out: &Out) -> Result<()> {
     let elements = count(&layout.reduced);
     let blocks = elements.div_ceil(BLOCK);
     let size = x.dtype.size() as isize;
@@ -117,7 +116,7 @@ fn long_run<A: Exp>(x: &In, layout: &Layout, run: usize, out: &Out) {
         // SAFETY: positions of the input.
         body(unsafe { gather(x.dtype, x.ptr().offset(from * size), &layout.reduced, start, len, buf) });
     };
-    let mut sums = vec![ExpSum { max: A::ZERO, sum: A::ZERO }; blocks];
+    let mut sums = Scratch::filled("softmax", blocks, ExpSum { max: A::ZERO, sum: A::ZERO })?;
     let shared = Shared::new(&mut sums);
     parallel::ranges(blocks, 1, BLOCK * 4 * size as usize, |range| {
         let mut buf = [A::ZERO; BLOCK];
@@ -141,6 +140,7 @@ fn long_run<A: Exp>(x: &In, layout: &Layout, run: usize, out: &Out) {
             });
         }
     });
+    Ok(())
 }
 
 /// Many runs side by side: a tile holds `width` neighbouring columns.
@@ -150,9 +150,11 @@ fn tiles<A: Exp>(x: &In, mut layout: Layout, out: &Out, width: usize) -> Result<
     let size = x.dtype.size() as isize;
     let blocks = vector.size.div_ceil(width);
     let (layout, bytes) = (&layout, rows * width * 4 * size as usize);
-    parallel::try_ranges(count(&layout.kept) * blocks, 1, bytes, |range| {
-        let mut tile = scratch::<A>(rows * width)?;
-        let (mut max, mut sum) = (scratch::<A>(width)?, scratch::<A>(width)?);
+    let tiles = count(&layout.kept) * blocks;
+    let rooms = rooms::<A>(tiles, bytes, (rows + 2) * width)?;
+    let of_range = |range: Range<usize>, room: &mut [A]| {
+        let (tile, rest) = room.split_at_mut(rows * width);
+        let (max, sum) = rest.split_at_mut(width);
         for i in range {
             let (from, to) = offset(&layout.kept, i / blocks);
             let start = i % blocks * width;
@@ -186,8 +188,9 @@ fn tiles<A: Exp>(x: &In, mut layout: Layout, out: &Out, width: usize) -> Result<
                 unsafe { A::write(out.dtype, out.ptr().offset(places(row).1), vector.out, values) };
             }
         }
-        Ok(())
-    })
+    };
+    parallel::ranges(tiles, 1, bytes, |range| rooms.with(|room| of_range(range, room)));
+    Ok(())
 }
 
 struct Exponentials<'a, A> {

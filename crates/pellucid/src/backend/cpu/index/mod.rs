@@ -10,8 +10,8 @@ use super::assemble::copy_unless_same;
 use super::strided::{Grid, PerAxis, Shared, copy_strided, row_major};
 use super::{In, Out, bypass, is_row_major, parallel};
 use crate::array::Dtype;
-use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::memory::Scratch;
 
 /// Indices decoded at a time: 8 KiB of distances, well inside the first-level cache.
 const BLOCK: usize = 1024;
@@ -66,8 +66,7 @@ pub(crate) fn take(x: &In, indices: &In, axis: usize, out: &mut Out) -> Result<(
     }
 
     // Row after row of `x` with all indices, so that a row is in the cache while it is read.
-    let mut offsets: Vec<isize> = scratch("take", count)?;
-    offsets.resize(count, 0);
+    let mut offsets = Scratch::filled("take", count, 0isize)?;
     let all = Shared(offsets.as_mut_ptr());
     parallel::ranges(count.div_ceil(BLOCK), 1, BLOCK * 16, |blocks| {
         let (first, last) = (blocks.start * BLOCK, (blocks.end * BLOCK).min(count));
@@ -454,18 +453,6 @@ macro_rules! indices {
 }
 
 indices! { u8, i8; u16, i16; u32, i32; u64, i64 }
-
-/// An empty vector with room for `len` elements.
-pub(crate) fn scratch<T>(function: &'static str, len: usize) -> Result<Vec<T>> {
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(len).map_err(|error| Error::Memory {
-        function,
-        device: Device::cpu(),
-        requested: (len as u64).saturating_mul(size_of::<T>() as u64),
-        message: format!("room for intermediate results: {error}"),
-    })?;
-    Ok(vector)
-}
 
 #[cfg(test)]
 mod tests;

@@ -7,9 +7,7 @@ use std::arch::x86_64::*;
 
 use super::super::parallel;
 use super::super::strided::Shared;
-use super::room::{self, Room};
 use super::{Job, Matrix};
-use crate::error::Result;
 
 /// Rows of a tile. Six rows of two vectors, two vectors of `b` and one of `a` fill the sixteen registers.
 const MR: usize = 6;
@@ -22,6 +20,8 @@ const GROUP: usize = 16;
 /// Rows and columns packed at a time.
 const ROWS: usize = 336 * MR;
 const COLUMNS: usize = 2048;
+/// Bytes that both operands are packed into.
+const MOST_PACKED: usize = 8 << 20;
 
 /// An element type with a tile of `MR × NR`, two vectors wide.
 pub(super) trait Tile:
@@ -190,21 +190,42 @@ pub(super) fn fits<T>(job: &Job<T>) -> bool {
         && std::arch::is_x86_feature_detected!("fma")
 }
 
-/// Runs a job that [`fits`]; the rows of the result must not have gaps between their elements.
+/// How the operands of a job are packed.
+struct Packing {
+    /// Sums in equal parts, as many of them at a time as there is room for.
+    part: usize,
+    parts: usize,
+    a_bytes: usize,
+    b_bytes: usize,
+}
+
+impl Packing {
+    fn of<T: Tile>(job: &Job<T>) -> Packing {
+        let (m, n, k) = (job.size.m, job.size.n, job.size.k);
+        let high = m.min(ROWS).next_multiple_of(MR);
+        let wide = n.min(COLUMNS).next_multiple_of(T::NR);
+        let part = k.div_ceil(k.div_ceil(KC)).next_multiple_of(4).min(k);
+        let parts = (MOST_PACKED / ((high + wide) * part * size_of::<T>())).clamp(1, k.div_ceil(part));
+        let lines = |elements: usize| (elements * size_of::<T>()).next_multiple_of(64);
+        Packing { part, parts, a_bytes: lines(high * part * parts), b_bytes: lines(wide * part * parts) }
+    }
+}
+
+/// Bytes of room that a job needs: few different numbers, so that the room of one product serves the next.
+pub(super) fn room<T: Tile>(job: &Job<T>) -> usize {
+    let packing = Packing::of(job);
+    (packing.a_bytes + packing.b_bytes).next_power_of_two()
+}
+
+/// Runs a job that [`fits`], with the room it needs; the rows of the result must not have gaps between their elements.
 ///
 /// Both operands are packed as far as the room goes, and then multiplied: the cores wait for each other only twice.
-pub(super) fn multiply<T: Tile>(function: &'static str, job: &Job<T>, one: T, split: bool) -> Result<()> {
+pub(super) fn multiply<T: Tile>(job: &Job<T>, one: T, split: bool, room: *mut u8) {
     let (m, n, k) = (job.size.m, job.size.n, job.size.k);
     let cores = if split { parallel::cores() } else { 1 };
-    let high = m.min(ROWS).next_multiple_of(MR);
-    let wide = n.min(COLUMNS).next_multiple_of(T::NR);
-    // Sums in equal parts, as many of them at a time as there is room for.
-    let part = k.div_ceil(k.div_ceil(KC)).next_multiple_of(4).min(k);
-    let parts = (room::KEPT / ((high + wide) * part * size_of::<T>())).clamp(1, k.div_ceil(part));
-    let lines = |elements: usize| (elements * size_of::<T>()).next_multiple_of(64);
-    let (a_bytes, b_bytes) = (lines(high * part * parts), lines(wide * part * parts));
+    let Packing { part, parts, a_bytes, .. } = Packing::of(job);
     // The innermost loop fetches ahead, but never reads beyond a panel.
-    Room::within(function, a_bytes + b_bytes, |room| {
+    {
         let packed = [Shared(room.cast::<T>()), Shared(room.wrapping_add(a_bytes).cast::<T>())];
         for column in (0..n).step_by(COLUMNS) {
             for row in (0..m).step_by(ROWS) {
@@ -229,7 +250,7 @@ pub(super) fn multiply<T: Tile>(function: &'static str, job: &Job<T>, one: T, sp
                 }
             }
         }
-    })
+    }
 }
 
 /// Parts of both operands that are packed, and where their product goes.

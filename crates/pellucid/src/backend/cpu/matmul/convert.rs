@@ -3,24 +3,24 @@
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
-use super::super::index::scratch;
 use super::super::strided::{Shared, copy_strided, row_major};
 use super::super::{In, Out, parallel};
 use crate::array::Dtype;
 use crate::error::Result;
+use crate::memory::Scratch;
 
 /// Elements converted at a time.
 const BLOCK: usize = 4096;
 
 /// All elements of a 16-bit array as `float32`, row-major.
-pub(super) fn widen(function: &'static str, x: &In) -> Result<Vec<f32>> {
+pub(super) fn widen(function: &'static str, x: &In) -> Result<Scratch<f32>> {
     let count = x.elements();
-    let mut wide: Vec<f32> = scratch(function, count)?;
-    let mut packed: Vec<u16> = Vec::new();
+    let mut wide: Scratch<f32> = Scratch::with_room(function, count)?;
+    let mut packed: Scratch<u16> = Scratch::new(function);
     let src = if x.is_contiguous() {
         Shared(x.ptr().cast_mut().cast::<u16>())
     } else {
-        packed = scratch(function, count)?;
+        packed = Scratch::with_room(function, count)?;
         // SAFETY: room for all elements, in row-major order.
         unsafe {
             copy_strided(x.ptr(), x.strides, packed.as_mut_ptr().cast(), &row_major(x.shape), x.shape, 2);

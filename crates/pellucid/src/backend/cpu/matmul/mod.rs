@@ -6,18 +6,18 @@
 #[cfg(target_arch = "x86_64")]
 mod blocked;
 mod convert;
-#[cfg(target_arch = "x86_64")]
-mod room;
 mod vector;
+
+use std::ops::Range;
 
 use gemm::Parallelism;
 use num_complex::Complex32;
 
-use super::index::scratch;
 use super::strided::{Grid, PerAxis, Shared, copy_strided, row_major};
 use super::{In, Out, parallel};
 use crate::array::{Dtype, Element};
 use crate::error::{Error, Result};
+use crate::memory::{PerThread, Scratch};
 use convert::{round, widen};
 
 /// Below this many multiply-adds a second core costs more than it gives.
@@ -66,7 +66,7 @@ fn narrow(
     let (wide_b, b_strides) = (widen(function, b)?, row_major(b.shape));
     let wide_c = c.map(|(c, _)| widen(function, c)).transpose()?;
     let c_strides = c.map(|(c, _)| row_major(c.shape)).unwrap_or_default();
-    let mut result: Vec<f32> = scratch(function, out.elements())?;
+    let mut result: Scratch<f32> = Scratch::with_room(function, out.elements())?;
     // SAFETY: the copies are row-major and of the operands' shapes; the result has room for the output's elements,
     // all of which the product writes.
     unsafe {
@@ -120,10 +120,13 @@ impl Size {
 trait Real: Element<Stored = Self> + vector::Dot {
     fn from_f64(value: f64) -> Self;
 
-    /// Runs the job in a way made for this type and size; `None` if there is none.
-    fn special(_job: &Job<Self>, _split: bool) -> Option<Result<()>> {
+    /// Bytes of room that the job needs in a way made for this type and size; `None` if there is none.
+    fn special_room(_job: &Job<Self>) -> Option<usize> {
         None
     }
+
+    /// Runs the job in that way, with that room.
+    fn special(_job: &Job<Self>, _split: bool, _room: *mut u8) {}
 }
 
 impl Real for f32 {
@@ -132,8 +135,13 @@ impl Real for f32 {
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn special(job: &Job<f32>, split: bool) -> Option<Result<()>> {
-        blocked::fits(job).then(|| blocked::multiply("matmul", job, 1.0, split))
+    fn special_room(job: &Job<f32>) -> Option<usize> {
+        blocked::fits(job).then(|| blocked::room(job))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn special(job: &Job<f32>, split: bool, room: *mut u8) {
+        blocked::multiply(job, 1.0, split, room);
     }
 }
 
@@ -143,8 +151,13 @@ impl Real for f64 {
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn special(job: &Job<f64>, split: bool) -> Option<Result<()>> {
-        blocked::fits(job).then(|| blocked::multiply("matmul", job, 1.0, split))
+    fn special_room(job: &Job<f64>) -> Option<usize> {
+        blocked::fits(job).then(|| blocked::room(job))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn special(job: &Job<f64>, split: bool, room: *mut u8) {
+        blocked::multiply(job, 1.0, split, room);
     }
 }
 
@@ -203,7 +216,7 @@ fn multiply<T: Real>(
         job.size.m *= count;
         grid.pop();
     }
-    run(job, &grid)
+    run(function, job, &grid)
 }
 
 /// `out = alpha · a @ b + beta · out`; with a `beta` of zero `out` is not read.
@@ -218,7 +231,7 @@ struct Job<T> {
 }
 
 /// Runs the job for every position of the batch; strides are those of a, b and out.
-fn run<T: Real>(job: Job<T>, batch: &Grid<3>) -> Result<()> {
+fn run<T: Real>(function: &'static str, job: Job<T>, batch: &Grid<3>) -> Result<()> {
     let count = batch.elements();
     let cores = parallel::cores();
     let at = |offsets: [isize; 3]| Job {
@@ -231,43 +244,70 @@ fn run<T: Real>(job: Job<T>, batch: &Grid<3>) -> Result<()> {
     // A few large matrices are split inside, many small ones between each other.
     let inside =
         cores > 1 && work > SERIAL_WORK && (count < cores || (count < 4 * cores && work > 64 * SERIAL_WORK));
-    if inside || cores == 1 || work.saturating_mul(count) <= SERIAL_WORK {
-        let mut walk = batch.walk(0);
-        for _ in 0..count {
-            at(walk.offsets).multiply(inside)?;
-            walk.step();
-        }
-        Ok(())
-    } else {
-        parallel::try_ranges(count, 1, work.max(parallel::SERIAL_BYTES), |range| {
+    let alone = inside || cores == 1 || work.saturating_mul(count) <= SERIAL_WORK;
+    let rooms = Rooms::new(function, if alone { 1 } else { cores }, job.room())?;
+    let multiply = |range: Range<usize>| {
+        rooms.with(|room| {
             let mut walk = batch.walk(range.start);
             for _ in range {
-                at(walk.offsets).multiply(false)?;
+                at(walk.offsets).multiply(function, inside, room)?;
                 walk.step();
             }
             Ok(())
         })
+    };
+    if alone {
+        return multiply(0..count);
+    }
+    parallel::try_ranges(count, 1, work.max(parallel::SERIAL_BYTES), multiply)
+}
+
+/// Room for packed operands for each thread, in lines of the cache. It comes from the pool and goes back to it, which
+/// keeps it for the next product: fresh memory would cost a page fault for every 4 KiB packed, which for matrices of a
+/// few hundred rows is a third of the time.
+struct Rooms(PerThread<[u8; 64]>);
+
+impl Rooms {
+    fn new(function: &'static str, threads: usize, bytes: usize) -> Result<Rooms> {
+        PerThread::plain(function, threads, bytes.div_ceil(64)).map(Rooms)
+    }
+
+    fn with<R>(&self, f: impl FnOnce(*mut u8) -> R) -> R {
+        self.0.with(|lines| f(lines.as_mut_ptr().cast()))
     }
 }
 
 impl<T: Real> Job<T> {
-    fn multiply(self, parallel: bool) -> Result<()> {
+    /// Bytes of room that [`Job::multiply`] needs.
+    fn room(&self) -> usize {
+        let Job { size, a, b, .. } = *self;
+        if size.n == 1 && vector::fits(a) {
+            vector::room::<T>(size.m, size.k, b.row)
+        } else if size.m == 1 && vector::fits(b) {
+            vector::room::<T>(size.n, size.k, a.col)
+        } else {
+            T::special_room(self).unwrap_or(0)
+        }
+    }
+
+    fn multiply(self, function: &'static str, parallel: bool, room: *mut u8) -> Result<()> {
         let Job { size, a, b, out, alpha, beta } = self;
         if size.n == 1 && vector::fits(a) {
             let x = (b.ptr, b.row);
-            vector::multiply(size.m, size.k, a, x, (out.ptr, out.row), alpha, beta, parallel);
+            vector::multiply(size.m, size.k, a, x, (out.ptr, out.row), alpha, beta, parallel, room);
             return Ok(());
         }
         if size.m == 1 && vector::fits(b) {
             let x = (a.ptr, a.col);
-            vector::multiply(size.n, size.k, b.transposed(), x, (out.ptr, 1), alpha, beta, parallel);
+            vector::multiply(size.n, size.k, b.transposed(), x, (out.ptr, 1), alpha, beta, parallel, room);
             return Ok(());
         }
-        if let Some(result) = T::special(&self, parallel) {
-            return result;
+        if T::special_room(&self).is_some() {
+            T::special(&self, parallel, room);
+            return Ok(());
         }
         if parallel {
-            return self.split();
+            return self.split(function);
         }
         let read = beta != T::from_f64(0.0);
         // SAFETY: the matrices are `m × k`, `k × n` and `m × n` elements of memory that the inputs and the output
@@ -299,23 +339,28 @@ impl<T: Real> Job<T> {
     }
 
     /// Splits the longer side of the result between the cores, a band each.
-    fn split(self) -> Result<()> {
+    fn split(self, function: &'static str) -> Result<()> {
         let Job { size, a, b, out, .. } = self;
         let by_rows = size.m >= size.n;
         let length = if by_rows { size.m } else { size.n };
         // Whole tiles of the product's inner loops.
         let band = length.div_ceil(parallel::cores()).next_multiple_of(16);
-        let failure = std::sync::OnceLock::new();
-        parallel::pieces(length, band, &|_, range| {
+        let part = |range: Range<usize>| {
             let (first, many) = (range.start as isize, range.len());
-            let part = if by_rows {
+            if by_rows {
                 let size = Size { m: many, ..size };
                 Job { size, a: a.offset(first * a.row), out: out.offset(first * out.row), ..self }
             } else {
                 let size = Size { n: many, ..size };
                 Job { size, b: b.offset(first * b.col), out: out.offset(first * out.col), ..self }
-            };
-            if let Err(error) = part.multiply(false) {
+            }
+        };
+        // All parts are alike but for the last.
+        let room = part(0..band.min(length)).room().max(part(length / band * band..length).room());
+        let rooms = Rooms::new(function, parallel::cores(), room)?;
+        let failure = std::sync::OnceLock::new();
+        parallel::pieces(length, band, &|_, range| {
+            if let Err(error) = rooms.with(|room| part(range).multiply(function, false, room)) {
                 // A second error says nothing more than the first.
                 let _ = failure.set(error);
             }

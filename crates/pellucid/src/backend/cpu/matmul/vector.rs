@@ -18,8 +18,15 @@ pub(super) fn fits<T>(matrix: Matrix<T>) -> bool {
     matrix.row == 1 || matrix.col == 1
 }
 
+/// Bytes of room that [`multiply`] needs for an `m × k` matrix and a vector of this stride.
+pub(super) fn room<T>(m: usize, k: usize, stride: isize) -> usize {
+    let packed = if stride == 1 || k < 2 { 0 } else { k };
+    let sums = if m > 8 { 0 } else { m * k.div_ceil(CHUNK) };
+    (packed + sums) * size_of::<T>()
+}
+
 /// `y = alpha · a · x + beta · y` for an `m × k` matrix; vectors are a pointer and a stride, `y` is not read if
-/// `beta` is zero.
+/// `beta` is zero. The room is as [`room`] says.
 #[allow(clippy::too_many_arguments, reason = "the terms of the formula")]
 pub(super) fn multiply<T: Dot>(
     m: usize,
@@ -30,20 +37,23 @@ pub(super) fn multiply<T: Dot>(
     alpha: T,
     beta: T,
     parallel: bool,
+    room: *mut u8,
 ) {
+    let room = room.cast::<T>();
     let finish = |row: usize, sum: T| {
         let at = y.0.get().wrapping_offset(row as isize * y.1);
         // SAFETY: `row` is below `m`, and only one job writes it.
         unsafe { *at = if beta == T::default() { alpha * sum } else { alpha * sum + beta * *at } };
     };
     // The vector is read once per row: without gaps, please.
-    let mut packed = Vec::new();
-    let x = if x.1 == 1 || k < 2 {
-        Shared(x.0.get())
+    let (x, room) = if x.1 == 1 || k < 2 {
+        (Shared(x.0.get()), room)
     } else {
-        // SAFETY: `k` elements at this stride are the vector.
-        packed.extend((0..k).map(|i| unsafe { *x.0.get().offset(i as isize * x.1) }));
-        Shared(packed.as_mut_ptr())
+        for i in 0..k {
+            // SAFETY: `k` elements at this stride are the vector, and the room has as many.
+            unsafe { *room.add(i) = *x.0.get().offset(i as isize * x.1) };
+        }
+        (Shared(room), room.wrapping_add(k))
     };
     let each = |count: usize, bytes: usize, body: &(dyn Fn(std::ops::Range<usize>) + Sync)| {
         if parallel {
@@ -74,8 +84,7 @@ pub(super) fn multiply<T: Dot>(
             return;
         }
         // A few long rows: the chunks are shared out, and added in order.
-        let mut sums = vec![T::default(); m * chunks];
-        let slots = Shared(sums.as_mut_ptr());
+        let slots = Shared(room);
         each(m * chunks, CHUNK * size_of::<T>(), &|jobs| {
             for job in jobs {
                 let at = a.offset((job / chunks) as isize * a.row).ptr;
@@ -87,6 +96,8 @@ pub(super) fn multiply<T: Dot>(
                 }
             }
         });
+        // SAFETY: each job has filled its slot.
+        let sums = unsafe { std::slice::from_raw_parts(room, m * chunks) };
         for (row, part) in sums.chunks(chunks).enumerate() {
             finish(row, part.iter().fold(T::default(), |sum, &s| sum + s));
         }

@@ -7,9 +7,14 @@ use super::super::parallel;
 use super::super::tensor::{In, Out};
 use super::fold::{Combine, accumulate, accumulate_four};
 use crate::error::Result;
+use crate::memory;
 
 /// Elements that one thread takes at a time; tall arrays are cut into pieces of at most so many.
 const PIECE: usize = 1 << 20;
+
+/// Totals of pieces that are kept at a time, unless a single piece has more. With so many, what is added one after the
+/// other has gigabytes each.
+const MOST_PARTIAL: usize = 1 << 22;
 
 /// Rows after which running totals are added to the grand totals, so that a float sum over many rows keeps its
 /// precision.
@@ -24,38 +29,53 @@ pub(super) fn columns<A: Acc, O: Combine<A>>(x: &In, mut layout: Layout, out: &m
     let rows_per_piece = (PIECE / vector.size.min(BLOCK)).clamp(ROWS, 32 * ROWS).next_multiple_of(ROWS);
     let pieces = rows.div_ceil(rows_per_piece);
     let outputs = outer * vector.size;
-    // With several pieces, totals of each piece go here first: `pieces` rows of all outputs.
-    let mut partial = vec![A::ZERO; if pieces > 1 { pieces * outputs } else { 0 }];
-    let shared = Shared::new(&mut partial);
     let (out_size, out) = (out.dtype.size() as isize, &*out);
+    let write = |o: usize, start: usize, totals: &[A]| {
+        let to = offset(&layout.kept, o).1 + start as isize * vector.out;
+        // SAFETY: positions of the output, written once.
+        unsafe { A::write(out.dtype, out.ptr().offset(to * out_size), vector.out, totals) };
+    };
     let bytes = rows.min(rows_per_piece) * vector.size.min(BLOCK) * x.dtype.size();
-    parallel::ranges(outer * column_blocks * pieces, 1, bytes, |range| {
-        let mut scratch = Scratch::new();
-        for i in range {
-            let (piece, block) = (i % pieces, i / pieces);
-            let (o, start) = (block / column_blocks, block % column_blocks * BLOCK);
-            let width = BLOCK.min(vector.size - start);
-            let first = piece * rows_per_piece;
-            job.piece::<O>(o, start, width, first..rows.min(first + rows_per_piece), &mut scratch);
-            let totals = &scratch.grand[..width];
-            // SAFETY: each piece of each block of columns has places of its own.
-            unsafe {
-                if pieces > 1 {
-                    shared.slice(piece * outputs + o * vector.size + start, width).copy_from_slice(totals);
-                } else {
-                    let to = offset(&layout.kept, o).1 + start as isize * vector.out;
-                    A::write(out.dtype, out.ptr().offset(to * out_size), vector.out, totals);
-                }
+    // Calls `done` with the totals of some pieces, for each block of columns.
+    let reduce = |first: usize, pieces: usize, done: &(dyn Fn(usize, usize, usize, &[A]) + Sync)| {
+        parallel::ranges(outer * column_blocks * pieces, 1, bytes, |range| {
+            let mut scratch = Scratch::new();
+            for i in range {
+                let (piece, block) = (i % pieces, i / pieces);
+                let (o, start) = (block / column_blocks, block % column_blocks * BLOCK);
+                let width = BLOCK.min(vector.size - start);
+                let first = (first + piece) * rows_per_piece;
+                job.piece::<O>(o, start, width, first..rows.min(first + rows_per_piece), &mut scratch);
+                done(piece, o, start, &scratch.grand[..width]);
             }
+        });
+    };
+    if pieces <= 1 {
+        reduce(0, pieces, &|_, o, start, totals| write(o, start, totals));
+        return Ok(());
+    }
+    // Totals of each piece go here first: rows of all outputs, so many at a time.
+    let together = (MOST_PARTIAL / outputs).clamp(1, pieces);
+    let mut partial = memory::Scratch::filled("reduce", together * outputs, A::ZERO)?;
+    let mut grand = memory::Scratch::filled("reduce", if together < pieces { outputs } else { 0 }, A::ZERO)?;
+    for first in (0..pieces).step_by(together) {
+        let partial = &mut partial[..together.min(pieces - first) * outputs];
+        let shared = Shared::new(partial);
+        reduce(first, together.min(pieces - first), &|piece, o, start, totals| {
+            // SAFETY: each piece of each block of columns has places of its own.
+            let place = unsafe { shared.slice(piece * outputs + o * vector.size + start, totals.len()) };
+            place.copy_from_slice(totals);
+        });
+        combine_rows::<A, O>(partial, outputs);
+        match first {
+            _ if grand.is_empty() => {}
+            0 => grand.copy_from_slice(&partial[..outputs]),
+            _ => accumulate::<A, O>(&mut grand, &partial[..outputs]),
         }
-    });
-    if pieces > 1 {
-        combine_rows::<A, O>(&mut partial, outputs);
-        for (o, totals) in partial[..outputs].chunks(vector.size).enumerate() {
-            let to = offset(&layout.kept, o).1;
-            // SAFETY: positions of the output, written by this thread alone.
-            unsafe { A::write(out.dtype, out.ptr().offset(to * out_size), vector.out, totals) };
-        }
+    }
+    let totals = if grand.is_empty() { &partial[..outputs] } else { &grand[..] };
+    for (o, totals) in totals.chunks(vector.size).enumerate() {
+        write(o, 0, totals);
     }
     Ok(())
 }
@@ -79,7 +99,7 @@ pub(super) fn thin<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, out: &mut Out
     let together = (4 * THIN).div_ceil(width);
     let (long, rest) = (rows / together, rows % together);
     let size = x.dtype.size();
-    let mut totals = vec![A::ZERO; (together + rest) * width];
+    let mut totals = memory::Scratch::filled("reduce", (together + rest) * width, A::ZERO)?;
     let (head, tail) = totals.split_at_mut(together * width);
     // SAFETY: the matrix has no gaps, so long rows and what is left of them lie in it.
     unsafe {

@@ -11,6 +11,7 @@ use super::super::tensor::{In, Out};
 use super::fold::{Max, accumulate, fold};
 use crate::array::Dtype;
 use crate::error::Result;
+use crate::memory::Scratch;
 
 /// Reduces each output's elements block by block, or neighbouring outputs side by side.
 pub(super) fn logsumexp(x: &In, layout: Layout, out: &mut Out) -> Result<()> {
@@ -19,24 +20,51 @@ pub(super) fn logsumexp(x: &In, layout: Layout, out: &mut Out) -> Result<()> {
         Dtype::Complex64 => run::<Complex32>(x, layout, out),
         _ => run::<f32>(x, layout, out),
     }
+}
+
+fn run<A: Exp>(x: &In, layout: Layout, out: &mut Out) -> Result<()> {
+    if layout.prefers_rows() {
+        return rows::<A>(x, &layout, out);
+    }
+    columns::<A>(x, layout, out);
     Ok(())
 }
 
-fn run<A: Exp>(x: &In, layout: Layout, out: &mut Out) {
-    if layout.prefers_rows() { rows::<A>(x, &layout, out) } else { columns::<A>(x, layout, out) }
-}
-
-fn rows<A: Exp>(x: &In, layout: &Layout, out: &mut Out) {
+fn rows<A: Exp>(x: &In, layout: &Layout, out: &mut Out) -> Result<()> {
+    /// Sums of blocks that are kept at a time.
+    const MOST_SUMS: usize = 1 << 15;
     let (outputs, elements) = (count(&layout.kept), count(&layout.reduced));
     let blocks = elements.div_ceil(BLOCK).max(1);
     let empty = ExpSum { max: A::lowest(x.dtype), sum: A::ZERO };
-    let mut sums = vec![empty; outputs * blocks];
-    let shared = Shared::new(&mut sums);
-    parallel::ranges(outputs * blocks, 1, elements.min(BLOCK) * 4 * x.dtype.size(), |range| {
+    let mut sums = Scratch::filled("logsumexp", MOST_SUMS.min(outputs.saturating_mul(blocks)), empty)?;
+    let mut total = empty;
+    for first in (0..outputs * blocks).step_by(sums.len().max(1)) {
+        let count = sums.len().min(outputs * blocks - first);
+        let sums = &mut sums[..count];
+        block_sums(x, layout, first, blocks, sums);
+        for (sum, i) in sums.iter().zip(first..) {
+            total = if i % blocks == 0 { *sum } else { total.join(*sum) };
+            if (i + 1) % blocks == 0 {
+                let (_, to) = offset(&layout.kept, i / blocks);
+                // SAFETY: `to` is a position of the output.
+                unsafe {
+                    A::write(out.dtype, out.ptr().offset(to * out.dtype.size() as isize), 1, &[total.log()]);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The sums of blocks from `first` on, counted over all outputs, each of which has `blocks`.
+fn block_sums<A: Exp>(x: &In, layout: &Layout, first: usize, blocks: usize, sums: &mut [ExpSum<A>]) {
+    let elements = count(&layout.reduced);
+    let shared = Shared::new(sums);
+    parallel::ranges(sums.len(), 1, elements.min(BLOCK) * 4 * x.dtype.size(), |range| {
         let mut buf = [A::ZERO; BLOCK];
         // SAFETY: ranges do not overlap.
         let sums = unsafe { shared.slice(range.start, range.len()) };
-        for (sum, i) in sums.iter_mut().zip(range) {
+        for (sum, i) in sums.iter_mut().zip(first + range.start..) {
             let start = i % blocks * BLOCK;
             let (from, _) = offset(&layout.kept, i / blocks);
             // SAFETY: `from` is a position of the input.
@@ -47,14 +75,6 @@ fn rows<A: Exp>(x: &In, layout: &Layout, out: &mut Out) {
             *sum = ExpSum::of(values);
         }
     });
-    for (i, blocks) in sums.chunks(blocks).enumerate() {
-        let total = blocks.iter().skip(1).fold(blocks[0], |a, &b| a.join(b));
-        let (_, to) = offset(&layout.kept, i);
-        // SAFETY: `to` is a position of the output.
-        unsafe {
-            A::write(out.dtype, out.ptr().offset(to * out.dtype.size() as isize), 1, &[total.log()]);
-        }
-    }
 }
 
 /// A few rows at a time, in the cache: first their maxima, then their exponentials.

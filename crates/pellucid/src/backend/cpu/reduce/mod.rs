@@ -56,8 +56,7 @@ fn run<A: super::accumulator::Acc, O: Combine<A>>(x: &In, layout: Layout, out: &
     if columns::is_thin(&layout) {
         columns::thin::<A, O>(x, &layout, out)
     } else if layout.prefers_rows() {
-        rows::rows::<A, O>(&InMemory::new::<A>(x, &layout), out);
-        Ok(())
+        rows::rows::<A, O>(&InMemory::new::<A>(x, &layout), out)
     } else {
         columns::columns::<A, O>(x, layout, out)
     }
@@ -95,9 +94,8 @@ pub(crate) fn reduce_chain(op: ReduceOp, chain: &dyn Chain, elements: usize, out
         ReduceOp::Prod => rows::rows::<A, Prod>(&runs, out),
         ReduceOp::Max => rows::rows::<A, Max>(&runs, out),
         ReduceOp::Min => rows::rows::<A, Min>(&runs, out),
-        _ => return Err(Error::internal("reduce", format!("{op:?} of a chain"))),
-    });
-    Ok(())
+        _ => Err(Error::internal("reduce", format!("{op:?} of a chain"))),
+    })
 }
 
 #[cfg(test)]

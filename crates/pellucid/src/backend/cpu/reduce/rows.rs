@@ -1,10 +1,14 @@
 //! Reductions in which each output comes from a run of elements of its own.
 
+use std::mem::MaybeUninit;
+
 use super::super::accumulator::Acc;
 use super::super::layout::{BLOCK, Layout, Shared, count, gather, is_run, offset};
 use super::super::parallel;
 use super::super::tensor::{In, Out};
 use super::fold::{Combine, fold, fold_four, pairwise};
+use crate::error::Result;
+use crate::memory::{PerThread, Scratch};
 
 /// Elements of a block that is reduced where it lies, or where it was made.
 const LONG_BLOCK: usize = 4 * BLOCK;
@@ -119,8 +123,23 @@ impl<A: Acc> Runs<A> for Computed<'_> {
     }
 }
 
+/// Room for a short block, which is given out uninitialised: clearing it would cost more than a small reduction.
+struct Room<A>([MaybeUninit<A>; BLOCK]);
+
+impl<A: Acc> Room<A> {
+    fn new() -> Room<A> {
+        Room([const { MaybeUninit::uninit() }; BLOCK])
+    }
+
+    /// A block whose values are written before they are read.
+    fn block(&mut self) -> &mut [A] {
+        // SAFETY: numbers of any bits; what fills a block writes as many as it then reads.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), BLOCK) }
+    }
+}
+
 /// Reduces each output's run, block by block; outputs are row-major in the order of the runs.
-pub(super) fn rows<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, out: &mut Out) {
+pub(super) fn rows<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, out: &mut Out) -> Result<()> {
     let (outputs, elements) = (runs.outputs(), runs.elements());
     let (dtype, size) = (out.dtype, out.dtype.size());
     let identity = O::identity(dtype);
@@ -130,12 +149,12 @@ pub(super) fn rows<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, out: &mut Out) {
             // SAFETY: a position of the output.
             unsafe { A::write(dtype, out.ptr().add(i * size), 1, &[identity]) };
         }
-        return;
+        return Ok(());
     }
     if elements <= BLOCK {
         let out = &*out;
         parallel::ranges(outputs, 1, elements * runs.cost(), |range| {
-            let mut room = room(runs, elements);
+            let mut room = Room::<A>::new();
             let (mut i, end) = (range.start, range.end);
             while !runs.needs_room() && i + 4 <= end {
                 let four = [i, i + 1, i + 2, i + 3].map(|i| runs.in_place(i, 0, elements));
@@ -145,41 +164,114 @@ pub(super) fn rows<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, out: &mut Out) {
                 i += 4;
             }
             for i in i..end {
-                let total = fold::<A, O>(runs.values(i, 0, elements, &mut room), identity);
+                let total = fold::<A, O>(runs.values(i, 0, elements, room.block()), identity);
                 // SAFETY: as above.
                 unsafe { A::write(dtype, out.ptr().add(i * size), 1, &[total]) };
             }
         });
-        return;
+        return Ok(());
     }
-    let results = block_results::<A, O>(runs, identity);
-    for (i, blocks) in results.chunks(elements.div_ceil(runs.block())).enumerate() {
-        // SAFETY: a position of the output.
-        unsafe { A::write(dtype, out.ptr().add(i * size), 1, &[pairwise::<A, O>(blocks)]) };
+    let blocks = elements.div_ceil(runs.block());
+    if blocks > MOST_RESULTS {
+        for i in 0..outputs {
+            let total = long_run::<A, O>(runs, i, identity)?;
+            // SAFETY: a position of the output.
+            unsafe { A::write(dtype, out.ptr().add(i * size), 1, &[total]) };
+        }
+        return Ok(());
     }
+    block_results::<A, O>(runs, identity, |first, results| {
+        for (i, blocks) in results.chunks(blocks).enumerate() {
+            let total = pairwise::<A, O>(blocks);
+            // SAFETY: a position of the output.
+            unsafe { A::write(dtype, out.ptr().add((first + i) * size), 1, &[total]) };
+        }
+    })
 }
 
-/// The results of every [`BLOCK`] reduced elements of an input: for each kept position, one per block.
-pub(crate) fn short_block_results<A: Acc, O: Combine<A>>(x: &In, layout: &Layout, identity: A) -> Vec<A> {
-    block_results::<A, O>(&InMemory { block: BLOCK, ..InMemory::new::<A>(x, layout) }, identity)
+/// Reduces a run whose results of blocks would take much memory: so many of them at a time, and the totals in pairs,
+/// pairs of pairs, and so on, as they come.
+fn long_run<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, run: usize, identity: A) -> Result<A> {
+    // Totals of twice, four times, eight times … as many blocks, each of which waits for its equal.
+    let mut waiting = [None; usize::BITS as usize];
+    let blocks = runs.elements().div_ceil(runs.block());
+    let mut results = Scratch::filled("reduce", MOST_RESULTS, identity)?;
+    let rooms = rooms(runs, runs.block(), MOST_RESULTS)?;
+    for first in (0..blocks).step_by(MOST_RESULTS) {
+        let results = &mut results[..MOST_RESULTS.min(blocks - first)];
+        fold_blocks::<A, O>(runs, run * blocks + first, results, identity, &rooms);
+        let mut total = pairwise::<A, O>(results);
+        for place in &mut waiting {
+            match place.take() {
+                Some(before) => total = O::combine(before, total),
+                None => {
+                    *place = Some(total);
+                    break;
+                }
+            }
+        }
+    }
+    let totals = waiting.into_iter().flatten();
+    Ok(totals.reduce(|later, earlier| O::combine(earlier, later)).unwrap_or(identity))
 }
 
-fn room<A: Acc>(runs: &impl Runs<A>, len: usize) -> Vec<A> {
-    if runs.needs_room() { vec![A::ZERO; len] } else { Vec::new() }
+/// The results of every [`BLOCK`] reduced elements of an input: for each kept position, one per block. `body` is given
+/// the first of some positions and the results of all of them.
+pub(crate) fn short_block_results<A: Acc, O: Combine<A>>(
+    x: &In,
+    layout: &Layout,
+    identity: A,
+    body: impl FnMut(usize, &[A]),
+) -> Result<()> {
+    block_results::<A, O>(&InMemory { block: BLOCK, ..InMemory::new::<A>(x, layout) }, identity, body)
 }
 
-fn block_results<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, identity: A) -> Vec<A> {
+/// Results of blocks that are kept at a time, unless a single run has more.
+const MOST_RESULTS: usize = 1 << 16;
+
+/// Room for a block for each thread, where the values need it.
+type Rooms<A> = PerThread<A>;
+
+fn rooms<A: Acc>(runs: &impl Runs<A>, len: usize, count: usize) -> Result<Rooms<A>> {
+    let threads = parallel::threads(count, 1, len * runs.cost());
+    PerThread::filled("reduce", threads, if runs.needs_room() { len } else { 0 }, A::ZERO)
+}
+
+fn block_results<A: Acc, O: Combine<A>>(
+    runs: &impl Runs<A>,
+    identity: A,
+    mut body: impl FnMut(usize, &[A]),
+) -> Result<()> {
+    let blocks = runs.elements().div_ceil(runs.block());
+    let together = (MOST_RESULTS / blocks).clamp(1, runs.outputs().max(1));
+    let mut results = Scratch::filled("reduce", together * blocks, identity)?;
+    let rooms = rooms(runs, runs.block(), together * blocks)?;
+    for first in (0..runs.outputs()).step_by(together) {
+        let results = &mut results[..together.min(runs.outputs() - first) * blocks];
+        fold_blocks::<A, O>(runs, first * blocks, results, identity, &rooms);
+        body(first, results);
+    }
+    Ok(())
+}
+
+/// Reduces blocks from `first` on, counted over all runs, a result for each.
+fn fold_blocks<A: Acc, O: Combine<A>>(
+    runs: &impl Runs<A>,
+    first: usize,
+    results: &mut [A],
+    identity: A,
+    rooms: &Rooms<A>,
+) {
     let (elements, block) = (runs.elements(), runs.block());
     let blocks = elements.div_ceil(block);
-    let mut results = vec![identity; runs.outputs() * blocks];
-    let shared = Shared::new(&mut results);
-    parallel::ranges(runs.outputs() * blocks, 1, block * runs.cost(), |range| {
-        let mut room = room(runs, block);
+    let shared = Shared::new(results);
+    parallel::ranges(results.len(), 1, block * runs.cost(), |range| {
         // SAFETY: ranges do not overlap.
         let results = unsafe { shared.slice(range.start, range.len()) };
         let place = |i: usize| {
-            let start = (range.start + i) % blocks * block;
-            ((range.start + i) / blocks, start, block.min(elements - start))
+            let at = first + range.start + i;
+            let start = at % blocks * block;
+            (at / blocks, start, block.min(elements - start))
         };
         let quarter = if runs.needs_room() { 0 } else { range.len() / 4 };
         for i in 0..quarter {
@@ -194,10 +286,11 @@ fn block_results<A: Acc, O: Combine<A>>(runs: &impl Runs<A>, identity: A) -> Vec
                 results[i] = result;
             }
         }
-        for (i, result) in results.iter_mut().enumerate().skip(4 * quarter) {
-            let (run, start, len) = place(i);
-            *result = fold::<A, O>(runs.values(run, start, len, &mut room), identity);
-        }
+        rooms.with(|room| {
+            for (i, result) in results.iter_mut().enumerate().skip(4 * quarter) {
+                let (run, start, len) = place(i);
+                *result = fold::<A, O>(runs.values(run, start, len, room), identity);
+            }
+        });
     });
-    results
 }

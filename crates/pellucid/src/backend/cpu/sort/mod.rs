@@ -21,8 +21,8 @@ use super::layout::{Axis, Layout, Shared, count, offset};
 use super::parallel;
 use super::tensor::{In, Out};
 use crate::array::Dtype;
-use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::memory::PerThread;
 
 /// Runs gathered together where neighbouring elements of a run lie far apart: as many as share a cache line.
 const TOGETHER: usize = 16;
@@ -188,42 +188,21 @@ impl Job<'_> {
         } else {
             parallel::cores()
         };
-        if cores > 1 {
-            let (mut items, mut spare) = (self.scratch(own)?, self.scratch(n * together)?);
-            for i in 0..groups {
-                group(i, &mut items, &mut spare, cores);
-            }
-            return Ok(());
-        }
         // Sorting costs as much as moving each element through memory many times.
-        parallel::try_ranges(groups, 1, n * together * size_of::<I>() * 16, |range| {
-            let (mut items, mut spare) = (self.scratch(own)?, self.scratch(n * together)?);
-            for i in range {
-                group(i, &mut items, &mut spare, 1);
-            }
-            Ok(())
-        })
-    }
-
-    fn scratch<I: Item>(&self, len: usize) -> Result<Vec<I>> {
-        let failed = || Error::Memory {
-            function: self.function,
-            device: Device::cpu(),
-            requested: (len as u64).saturating_mul(size_of::<I>() as u64),
-            message: format!("no room for the keys of {len} elements"),
+        let work = n * together * size_of::<I>() * 16;
+        let threads = if cores > 1 { 1 } else { parallel::threads(groups, 1, work) };
+        let rooms = PerThread::plain(self.function, threads, own + n * together)?;
+        let of_range = |range: Range<usize>, cores: usize| {
+            rooms.with(|room| {
+                let (items, spare) = room.split_at_mut(own);
+                range.for_each(|i| group(i, items, spare, cores));
+            });
         };
-        let layout = std::alloc::Layout::array::<I>(len).map_err(|_| failed())?;
-        if layout.size() == 0 {
-            return Ok(Vec::new());
+        match cores {
+            1 => parallel::ranges(groups, 1, work, |range| of_range(range, 1)),
+            _ => of_range(0..groups, cores),
         }
-        // Zeroed by the system, page by page when first used, instead of by one core in a loop.
-        // SAFETY: the size is not zero.
-        let ptr = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<I>();
-        if ptr.is_null() {
-            return Err(failed());
-        }
-        // SAFETY: allocated just so, and zero is a value of every unsigned integer.
-        Ok(unsafe { Vec::from_raw_parts(ptr, len, len) })
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) const PARALLEL: usize = 1 << 16;
 const LONG: usize = 2048;
 
 /// An unsigned integer.
-pub(super) trait Item: Copy + Ord + Send + Sync {
+pub(super) trait Item: bytemuck::Pod + Ord + Send + Sync {
     /// One of `BUCKETS` (a power of two) values of the bits from `shift` on.
     fn digit<const BUCKETS: usize>(self, shift: u32) -> usize;
 
