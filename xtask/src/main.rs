@@ -23,6 +23,8 @@ struct Cli {
 enum Task {
     /// Run every check of the project; install what is missing
     Test(task::test::Args),
+    /// Measure how exact the float functions are
+    Accuracy(task::accuracy::Args),
     /// Measure Pellucid beside its peers
     Bench(task::bench::Args),
     /// Measure what captures cost
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().task {
         Task::Test(args) => return task::test::run(&args),
         Task::Setup => return task::setup::run(),
+        Task::Accuracy(args) => task::accuracy::run(&args),
         Task::Bench(args) => task::bench::run(&args),
         Task::BenchCapture => task::bench_capture::run(),
         Task::BenchTrace(args) => task::bench_trace::run(&args),

@@ -1,5 +1,6 @@
 //! One module per task.
 
+pub mod accuracy;
 pub mod bench;
 pub mod bench_capture;
 pub mod bench_trace;

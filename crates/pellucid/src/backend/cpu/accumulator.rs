@@ -43,16 +43,17 @@ pub(crate) trait Acc: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// They must all be writable, and by nobody else.
     unsafe fn write(dtype: Dtype, ptr: *mut u8, stride: isize, values: &[Self]);
 
-    /// `self` unless `other` is larger; NaN wins.
+    /// `self` unless `other` is larger; NaN wins, the first of two.
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        if self.less(other) | other.is_nan() { other } else { self }
+        // A real NaN is not less than anything, but a complex one may be.
+        if (self.less(other) | other.is_nan()) & !self.is_nan() { other } else { self }
     }
 
-    /// `self` unless `other` is smaller; NaN wins.
+    /// `self` unless `other` is smaller; NaN wins, the first of two.
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        if other.less(self) | other.is_nan() { other } else { self }
+        if (other.less(self) | other.is_nan()) & !self.is_nan() { other } else { self }
     }
 }
 
@@ -293,7 +294,8 @@ macro_rules! float {
 }
 
 float!(f32, Float32, Float16: u16 = |v| single_to_half(v), Bfloat16: u16 = |v| single_to_brain(v), Float32: f32 = |v| v);
-float!(f64, Float64, Float64: f64 = |v| v);
+// A `float32` result may be computed in `f64` where rounding each step would drift.
+float!(f64, Float64, Float64: f64 = |v| v, Float32: f32 = |v| v as f32);
 
 impl Acc for Complex32 {
     const DTYPE: Dtype = Dtype::Complex64;

@@ -1,7 +1,9 @@
 //! Exponentials of numbers that are not positive, as softmax and logsumexp need them: without branches and tables, so
 //! that loops over them become vector instructions, and with the same bits on every machine.
 
-use num_complex::Complex32;
+use std::ops::Add;
+
+use num_complex::{Complex32, Complex64};
 
 use super::accumulator::Acc;
 
@@ -14,6 +16,10 @@ pub(crate) trait Exp: Acc {
     fn ln(self) -> Self;
     /// True for ±∞ on the real axis.
     fn is_infinite(self) -> bool;
+    /// log(eᵃ + eᵇ) without overflow.
+    fn log_add_exp(self, other: Self) -> Self;
+    /// log 0.
+    const LOG_ZERO: Self;
 }
 
 impl Exp for f32 {
@@ -51,6 +57,16 @@ impl Exp for f32 {
     fn is_infinite(self) -> bool {
         f32::is_infinite(self)
     }
+    #[inline(always)]
+    fn log_add_exp(self, other: f32) -> f32 {
+        let (high, low) = (Acc::max(self, other), Acc::min(self, other));
+        // One of them alone decides; their difference could be no number.
+        if high.is_infinite() || low == f32::NEG_INFINITY {
+            return high;
+        }
+        high + low.sub(high).exp_negative().ln_1p()
+    }
+    const LOG_ZERO: f32 = f32::NEG_INFINITY;
 }
 
 impl Exp for f64 {
@@ -89,6 +105,16 @@ impl Exp for f64 {
     fn is_infinite(self) -> bool {
         f64::is_infinite(self)
     }
+    #[inline(always)]
+    fn log_add_exp(self, other: f64) -> f64 {
+        let (high, low) = (Acc::max(self, other), Acc::min(self, other));
+        // One of them alone decides; their difference could be no number.
+        if high.is_infinite() || low == f64::NEG_INFINITY {
+            return high;
+        }
+        high + low.sub(high).exp_negative().ln_1p()
+    }
+    const LOG_ZERO: f64 = f64::NEG_INFINITY;
 }
 
 impl Exp for Complex32 {
@@ -112,6 +138,21 @@ impl Exp for Complex32 {
     fn is_infinite(self) -> bool {
         self.re.is_infinite()
     }
+    #[inline(always)]
+    fn log_add_exp(self, other: Complex32) -> Complex32 {
+        let (high, low) = (Acc::max(self, other), Acc::min(self, other));
+        if high.is_nan() {
+            return Complex32::new(f32::NAN, f32::NAN);
+        }
+        if high.re.is_infinite() || low.re == f32::NEG_INFINITY {
+            return high;
+        }
+        // In double precision: where the sum is nearly zero, its logarithm shows every digit that is lost.
+        let wide = |v: Complex32| Complex64::new(v.re.into(), v.im.into());
+        let sum = wide(high) + (wide(low) - wide(high)).exp().add(1.0).ln();
+        Complex32::new(sum.re as f32, sum.im as f32)
+    }
+    const LOG_ZERO: Complex32 = Complex32::new(f32::NEG_INFINITY, 0.0);
 }
 
 #[cfg(test)]

@@ -115,14 +115,16 @@ pub(super) fn sigmoid<I: Isa>(x: f32) -> f32 {
     let a = if a < -104.0 { -104.0 } else { a };
     let (e, n, _) = exp_reduced::<I>(a);
     let p = 1.0 + e;
-    // What the sum lost; put back below through the derivative of the quotient.
+    // What the sums lose is put back through the derivative of the quotient.
     let lost = e - (p - 1.0);
     let half = n >> 1;
     let (s, t) = (pow2(half), pow2(n.wrapping_sub(half)));
-    let top = p * s * t;
-    let bottom = 1.0 + top;
-    let fix = lost * s * t / (bottom * bottom);
-    if x >= 0.0 { 1.0 / bottom - fix } else { top / bottom + fix }
+    let (high, low) = (p * s * t, lost * s * t);
+    let bottom = 1.0 + high;
+    let bottom_low = (high - (bottom - 1.0)) + low;
+    let right = x >= 0.0;
+    let quotient = (if right { 1.0 } else { high }) / bottom;
+    quotient + ((if right { 0.0 } else { low }) - quotient * bottom_low) / bottom
 }
 
 /// Error function.

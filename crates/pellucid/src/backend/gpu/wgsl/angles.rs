@@ -2,7 +2,8 @@
 
 /// Name and source, as in [`super::math`].
 pub(super) const HELPERS: &[(&str, &str)] = &[
-    // x = q pi/2 + r.
+    // x = q pi/2 + r. The parts of pi/2 have nine bits and n fifteen, so that products are exact; next to a multiple,
+    // where the differences cancel, they are exact as well.
     (
         "angle_",
         "struct Angle_ { r: f32, q: i32 }
@@ -10,9 +11,10 @@ fn angle_(x: f32) -> Angle_ {
     if (!(abs(x) < 32768.0)) { return huge_angle_(x); }
     let n = round(x * 0.6366197723675814);
     var r = keep_(fma(n, -1.5703125, x));
-    r = keep_(fma(n, -4.837512969970703e-4, r));
-    r = keep_(fma(n, -7.549773389749e-8, r));
-    r = fma(n, -5.126688e-12, r);
+    r = keep_(fma(n, -4.8351287841796875e-4, r));
+    r = keep_(fma(n, -3.1385570764541626e-7, r));
+    r = keep_(fma(n, -6.070877134334296e-11, r));
+    r = fma(n, -6.223372e-14, r);
     return Angle_(r, i32(n));
 }\n",
     ),
@@ -180,96 +182,13 @@ fn angle_(x: f32) -> Angle_ {
         "fn logaddexp_(a: f32, b: f32) -> f32 {
     let high = max(a, b);
     let low = min(a, b);
-    let v = high + log1p_(exp_(low - high));
-    return select(select(v, high, isinf_(high) | isinf_(low)), nan_(), isnan_(a) | isnan_(b));
-}\n",
-    ),
-    (
-        "pow_",
-        "fn pow_(a: f32, b: f32) -> f32 {
-    if (b == 0.0 || a == 1.0) { return 1.0; }
-    if (isnan_(a) || isnan_(b)) { return nan_(); }
-    let m = abs(a);
-    let whole = trunc(b) == b;
-    let odd = whole && abs(b) < 16777216.0 && (i32(clamp(b, -16777216.0, 16777216.0)) & 1) != 0;
-    if (isinf_(b)) {
-        if (m == 1.0) { return 1.0; }
-        return select(0.0, inf_(), (m > 1.0) == (b > 0.0));
-    }
-    var r: f32;
-    if (m == 0.0 || isinf_(m)) {
-        r = select(0.0, inf_(), (m == 0.0) == (b < 0.0));
-    } else {
-        if (a < 0.0 && !whole) { return nan_(); }
-        if (whole && abs(b) <= 32.0) {
-            var base = m;
-            var left = u32(abs(b));
-            r = 1.0;
-            while (left != 0u) {
-                if ((left & 1u) != 0u) { r = r * base; }
-                base = base * base;
-                left = left >> 1u;
-            }
-            if (b < 0.0) { r = 1.0 / r; }
-        } else {
-            // The exponent's logarithm in two parts, so that its error is not multiplied by b.
-            let s = log_parts_(m);
-            let z = s.f * s.f;
-            let tail = fma(-0.5, z, s.f * z * log_poly_(s.f));
-            let l = keep_(s.f + tail);
-            let lost = tail - (l - s.f);
-            let k = b * s.e;
-            let n = round(k);
-            let rest = fma(b, s.e, -n);
-            let g0 = keep_(b * l);
-            let error = fma(b, l, -g0) + b * lost;
-            let t = keep_(fma(rest, 0.693359375, g0));
-            let back = fma(rest, 0.693359375, g0 - t) + fma(rest, -2.1219444005469058e-4, error);
-            let y = expr_(clamp(t, -250.0, 250.0));
-            let e = (1.0 + y.e) * (1.0 + back);
-            let total = clamp(n + f32(y.n), -300.0, 300.0);
-            let q = i32(total);
-            let h = clamp(q >> 1u, -126, 127);
-            let g = clamp(q - h, -126, 127);
-            r = e * pow2_(h) * pow2_(g) * select(1.0, pow2_(max(q - h - g, -126)), q - h - g < 0);
-        }
-    }
-    return select(r, -r, odd && (bitcast<u32>(a) >> 31u) != 0u);
-}\n",
-    ),
-    // The remainder of two finite numbers, exactly, by long division.
-    (
-        "fmod_",
-        "fn fmod_(a: f32, b: f32) -> f32 {
-    if (isnan_(a) || isnan_(b) || isinf_(a) || b == 0.0) { return nan_(); }
-    if (isinf_(b)) { return a; }
-    let d = abs(b);
-    var r = abs(a);
-    loop {
-        if (r < d) { break; }
-        let er = i32(bitcast<u32>(r) >> 23u);
-        let ed = i32(bitcast<u32>(d) >> 23u);
-        var s = d;
-        if (er > ed && ed > 0) {
-            s = bitcast<f32>(bitcast<u32>(d) + (u32(er - ed) << 23u));
-            if (s > r) { s = 0.5 * s; }
-        } else if (ed == 0) {
-            loop {
-                if (s + s > r) { break; }
-                s = s + s;
-            }
-        }
-        r = r - s;
-    }
-    return copysign_(r, a);
-}\n",
-    ),
-    (
-        "rem_",
-        "fn rem_(a: f32, b: f32) -> f32 {
-    let r = fmod_(a, b);
-    if (r != 0.0 && (r < 0.0) != (b < 0.0)) { return r + b; }
-    return r;
+    // What the difference loses to rounding counts as a factor of the exponential.
+    let d = keep_(low - high);
+    let t = keep_(d - low);
+    let lost = keep_(low - keep_(d - t)) - keep_(high + t);
+    let e = exp_(d);
+    let v = high + log1p_(fma(e, select(0.0, lost, isfin_(lost)), e));
+    return select(select(v, high, isinf_(high)), nan_(), isnan_(a) | isnan_(b));
 }\n",
     ),
     ("max_", "fn max_(a: f32, b: f32) -> f32 { return select(b, a, (a > b) | isnan_(a)); }\n"),

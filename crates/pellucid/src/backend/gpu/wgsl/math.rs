@@ -5,15 +5,15 @@
 //! branches too: neighbours run together, so that most branches are taken by both
 //! sides anyway, and a processor in software pays for the masks besides.
 
-use super::angles;
 use super::functions::integer_helper;
+use super::{angles, powers};
 
 /// The functions named in `text`, with those they need.
 pub(super) fn helpers_for(text: &str) -> String {
     let mut all = text.to_owned();
     let mut chosen: Vec<&str> = Vec::new();
     // Later ones call earlier ones only.
-    for &(name, source) in HELPERS.iter().chain(angles::HELPERS).rev() {
+    for &(name, source) in HELPERS.iter().chain(angles::HELPERS).chain(powers::HELPERS).rev() {
         if calls(&all, name) {
             all.push_str(source);
             chosen.push(source);
@@ -342,7 +342,12 @@ fn huge_angle_(x: f32) -> Angle_ {
         high = 0x40000000u - high - select(1u, 0u, low == 0u);
         sign = -1.0;
     }
-    let r = (f32(high) * 9.313225746154785e-10 + f32(low) * 2.168404344971009e-19) * 1.5707963267948966 * sign;
+    // The first 32 bits that are not zero, times pi/2 in integers: one rounding for all of it.
+    let above = high != 0u;
+    let zeros = countLeadingZeros(select(low, high, above));
+    let joined = (high << (zeros & 31u)) | (low >> (32u - zeros));
+    let bits = select(low << (zeros & 31u), joined, above);
+    let r = f32(mul_high_(bits, 0xc90fdaa2u)) * pow2_(-29 - i32(zeros) - select(32, 0, above)) * sign;
     if (x < 0.0) { return Angle_(-r, -i32(q)); }
     return Angle_(r, i32(q));
 }\n",

@@ -6,6 +6,7 @@
 mod angles;
 mod functions;
 mod math;
+mod powers;
 
 use std::fmt::Write;
 

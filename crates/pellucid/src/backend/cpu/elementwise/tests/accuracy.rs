@@ -41,14 +41,14 @@ fn worst_at(level: Level, op: UnaryOp, x: &Tensor, want: &[f64]) -> (f64, f32) {
 fn reference(op: UnaryOp) -> fn(f64) -> f64 {
     match op {
         UnaryOp::Arccos => f64::acos,
-        UnaryOp::Arccosh => f64::acosh,
+        UnaryOp::Arccosh => double::arccosh,
         UnaryOp::Arcsin => f64::asin,
-        UnaryOp::Arcsinh => |x| if x.abs() < 1e-3 { x - x * x * x / 6.0 } else { double::arcsinh(x) },
+        UnaryOp::Arcsinh => libm::asinh,
         UnaryOp::Arctan => f64::atan,
-        UnaryOp::Arctanh => f64::atanh,
+        UnaryOp::Arctanh => libm::atanh,
         UnaryOp::Cos => f64::cos,
         UnaryOp::Cosh => f64::cosh,
-        UnaryOp::Erf => double::erf,
+        UnaryOp::Erf => libm::erf,
         UnaryOp::Erfinv => double::erfinv,
         UnaryOp::Exp => f64::exp,
         UnaryOp::Expm1 => f64::exp_m1,
@@ -170,21 +170,10 @@ fn the_sign_of_zero_survives() {
 }
 
 #[test]
-fn float64_error_functions_are_exact_to_their_last_digits() {
-    // From the published tables of erf, 16 digits.
-    for (x, want) in [
-        (0.1, 0.1124629160182849),
-        (0.5, 0.5204998778130465),
-        (1.0, 0.8427007929497149),
-        (2.0, 0.9953222650189527),
-        (3.0, 0.9999779095030014),
-    ] {
-        assert!((double::erf(x) - want).abs() < 3e-16, "erf({x}) = {}", double::erf(x));
-        assert_eq!(double::erf(-x), -double::erf(x));
-    }
+fn the_inverse_error_function_of_float64_inverts_to_the_last_digits() {
     for i in 1..400 {
         let y = f64::from(i) * 0.01;
-        let x = double::erf(y);
+        let x = libm::erf(y);
         // One step of x moves y by the inverse of the slope; no inverse can do better than that.
         let slope = std::f64::consts::FRAC_2_SQRT_PI * (-y * y).exp();
         let tolerance = 1e-14 * y + 4.0 * f64::EPSILON / slope;

@@ -88,7 +88,7 @@ fn real_unary(op: UnaryOp, x: f64) -> f64 {
         Conjugate | Real => x,
         Cos => x.cos(),
         Cosh => x.cosh(),
-        Erf => double::erf(x),
+        Erf => libm::erf(x),
         Erfinv => double::erfinv(x),
         Exp => x.exp(),
         Expm1 => x.exp_m1(),
