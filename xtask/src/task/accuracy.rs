@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
         _ => {}
     }
-    let mut tests = process::cargo(&["test", "--release", "-p", "pellucid", "--test", "accuracy"]);
+    let mut tests = process::cargo(&["test", "-p", "pellucid", "--test", "accuracy"]);
     tests.env("PELLUCID_ACCURACY_STEP", args.step.to_string()).env("PELLUCID_ACCURACY_ROWS", &rows);
     // A function out of its bound fails the tests, but belongs in the table all the more.
     let outcome = process::run(&mut tests);

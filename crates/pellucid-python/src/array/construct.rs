@@ -163,14 +163,22 @@ fn check_size(number: Scalar, dtype: Dtype) -> PyResult<()> {
     Ok(())
 }
 
-/// A number as it lies in memory. As a cast in C: integers wrap, real numbers lose their fraction.
+/// A number as it lies in memory, by the rules of `astype`: integers wrap; real numbers lose their fraction, saturate,
+/// and NaN is zero.
 fn store(number: Scalar, dtype: Dtype, out: &mut Scratch<u8>) -> pellucid::Result<()> {
-    let whole = match number {
-        Scalar::Bool(v) => i128::from(v),
-        Scalar::Int(v) => i128::from(v),
-        Scalar::Uint(v) => i128::from(v),
-        Scalar::Float(v) | Scalar::Complex(v, _) => v as i128,
-    };
+    macro_rules! integer {
+        ($T:ty) => {
+            out.extend_from_slice(
+                &match number {
+                    Scalar::Bool(v) => <$T>::from(v),
+                    Scalar::Int(v) => v as $T,
+                    Scalar::Uint(v) => v as $T,
+                    Scalar::Float(v) | Scalar::Complex(v, _) => v as $T,
+                }
+                .to_ne_bytes(),
+            )
+        };
+    }
     let real = number.to_f64();
     match dtype {
         Dtype::Bool => {
@@ -180,14 +188,14 @@ fn store(number: Scalar, dtype: Dtype, out: &mut Scratch<u8>) -> pellucid::Resul
             };
             out.push(u8::from(set))
         }
-        Dtype::Uint8 => out.extend_from_slice(&(whole as u8).to_ne_bytes()),
-        Dtype::Uint16 => out.extend_from_slice(&(whole as u16).to_ne_bytes()),
-        Dtype::Uint32 => out.extend_from_slice(&(whole as u32).to_ne_bytes()),
-        Dtype::Uint64 => out.extend_from_slice(&(whole as u64).to_ne_bytes()),
-        Dtype::Int8 => out.extend_from_slice(&(whole as i8).to_ne_bytes()),
-        Dtype::Int16 => out.extend_from_slice(&(whole as i16).to_ne_bytes()),
-        Dtype::Int32 => out.extend_from_slice(&(whole as i32).to_ne_bytes()),
-        Dtype::Int64 => out.extend_from_slice(&(whole as i64).to_ne_bytes()),
+        Dtype::Uint8 => integer!(u8),
+        Dtype::Uint16 => integer!(u16),
+        Dtype::Uint32 => integer!(u32),
+        Dtype::Uint64 => integer!(u64),
+        Dtype::Int8 => integer!(i8),
+        Dtype::Int16 => integer!(i16),
+        Dtype::Int32 => integer!(i32),
+        Dtype::Int64 => integer!(i64),
         Dtype::Float16 => out.extend_from_slice(&f16::from_f32(real as f32).to_ne_bytes()),
         Dtype::Bfloat16 => out.extend_from_slice(&bf16::from_f32(real as f32).to_ne_bytes()),
         Dtype::Float32 => out.extend_from_slice(&(real as f32).to_ne_bytes()),

@@ -49,18 +49,24 @@ pub fn full<'a>(
     let value = value.into();
     let dtype = dtype.into().unwrap_or(value.dtype());
     match value.number() {
-        Some(number) => filled("full", shape.into(), truncated(number, dtype), dtype),
+        Some(number) => filled("full", shape.into(), converted(number, dtype), dtype),
         None => broadcast_to(&value.to_array("full", dtype), shape),
     }
 }
 
-/// A real number in an integer type loses its fraction, as a cast does.
-fn truncated(value: Scalar, dtype: Dtype) -> Scalar {
-    match value {
-        Scalar::Float(v) | Scalar::Complex(v, _) if dtype.is_integer() && v.is_finite() => {
-            Scalar::Int(v.trunc() as i64)
-        }
-        other => other,
+/// A real number in an integer type, by the rules of a cast: it loses its fraction and saturates, NaN is zero.
+fn converted(value: Scalar, dtype: Dtype) -> Scalar {
+    let (Scalar::Float(v) | Scalar::Complex(v, _)) = value else { return value };
+    match dtype {
+        Dtype::Uint8 => Scalar::Int((v as u8).into()),
+        Dtype::Uint16 => Scalar::Int((v as u16).into()),
+        Dtype::Uint32 => Scalar::Int((v as u32).into()),
+        Dtype::Uint64 => Scalar::Uint(v as u64),
+        Dtype::Int8 => Scalar::Int((v as i8).into()),
+        Dtype::Int16 => Scalar::Int((v as i16).into()),
+        Dtype::Int32 => Scalar::Int((v as i32).into()),
+        Dtype::Int64 => Scalar::Int(v as i64),
+        _ => value,
     }
 }
 
@@ -114,7 +120,8 @@ pub fn empty_like(a: &Array) -> Array {
 
 /// Numbers from `start` in steps of `step`, up to but not including `stop`.
 ///
-/// Without a type, integers give `int32` (`int64` if one of them needs it) and reals `float32`.
+/// Without a type, integers give `int32` (`int64` if one of them needs it) and reals `float32`. In an integer type with
+/// a fractional start or step, the first two values lose their fractions and all others continue at their distance.
 ///
 /// ```
 /// use pellucid::ops;
@@ -143,10 +150,8 @@ pub fn arange(
         return fail(Error::dtype("arange", "bool has no steps; use a number type"));
     }
     let len = ok!(arange_len(start, stop, step));
-    let (start, mut step) = (truncated(start, dtype), truncated(step, dtype));
-    if len <= 1 && !step.to_f64().is_finite() {
-        step = Scalar::Int(0);
-    }
+    // Of integers only the first two values are rounded, not the step itself.
+    let step = if len <= 1 && !step.to_f64().is_finite() { Scalar::Int(0) } else { step };
     Array::from_op(Op::Arange { start, step, len, dtype }, Inputs::new())
 }
 
@@ -210,10 +215,10 @@ impl DivCeil for i128 {
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
 pub fn linspace(start: f64, stop: f64, num: usize, endpoint: bool, dtype: Dtype) -> Array {
-    if num <= 1 {
-        return full(num, start, dtype);
-    }
     let compute = if dtype == Dtype::Float64 { dtype } else { Dtype::Float32 };
+    if num <= 1 {
+        return cast(&full(num, start, compute), dtype);
+    }
     let count = cast(&counting(num), compute);
     let part = divide(&count, (num - usize::from(endpoint)) as f64);
     let from_start = multiply(subtract(1.0, &part), start);

@@ -22,6 +22,28 @@ fn message(result: Array) -> String {
 }
 
 #[test]
+fn a_real_number_becomes_an_integer_by_the_rules_of_a_cast() {
+    for value in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e20, -1e20, 300.7, -3.7] {
+        for dtype in [Dtype::Uint8, Dtype::Int8, Dtype::Int32, Dtype::Uint32, Dtype::Int64, Dtype::Uint64] {
+            let real = full(1, value, Dtype::Float64);
+            let wide = |a: &Array| astype(a, Dtype::Float64).to_vec::<f64>().unwrap();
+            let cast = wide(&astype(&real, dtype));
+            assert_eq!(wide(&full(1, value, dtype)), cast, "full of {value} in {dtype}");
+            let zeros = zeros(1, dtype);
+            let assigned = slice_update(&zeros, value, &crate::idx![0]);
+            assert_eq!(wide(&assigned), cast, "{value} assigned to {dtype}");
+        }
+    }
+}
+
+#[test]
+fn a_linspace_of_no_or_one_number_takes_every_start() {
+    assert_eq!(linspace(300.0, 1.0, 0, true, Dtype::Uint8).shape(), &[0]);
+    assert_eq!(linspace(f64::NAN, 1.0, 0, true, Dtype::Int32).shape(), &[0]);
+    assert_eq!(linspace(3.9, 1.0, 1, true, Dtype::Int32).to_vec::<i32>().unwrap(), [3]);
+}
+
+#[test]
 fn transcendental_functions_turn_integers_into_float32() {
     for f in [sin, exp, log, sqrt, sigmoid, erf, arctanh, rsqrt, expm1, degrees, reciprocal] {
         for dtype in Dtype::ALL.into_iter().filter(|d| !d.is_inexact()) {
@@ -148,6 +170,10 @@ fn ranges_have_the_length_and_type_of_mlx() {
     let wide = arange(3_000_000_000i64, 3_000_000_003i64, 1, None);
     assert_eq!(wide.to_vec::<i64>().unwrap(), [3_000_000_000, 3_000_000_001, 3_000_000_002]);
     assert_eq!(ints(&arange(0, 3, 0.5, Dtype::Int32)), [0; 6]);
+    // The first two values are rounded, not the step: as MLX and NumPy.
+    assert_eq!(ints(&arange(0.5, 5, 1.5, Dtype::Int32)), [0, 2, 4]);
+    assert_eq!(ints(&arange(5, 0, -0.5, Dtype::Int32)), [5, 4, 3, 2, 1, 0, -1, -2, -3, -4]);
+    assert_eq!(ints(&arange(-2.5, 2.5, 0.75, Dtype::Int32)), [-2, -1, 0, 1, 2, 3, 4]);
     assert_eq!(arange(0, 1, f64::INFINITY, None).to_vec::<f32>().unwrap(), [0.0]);
 }
 

@@ -232,6 +232,19 @@ pub fn categorical(logits: &Array, axis: i64, samples: Samples, key: Option<&Arr
     let choices = logits.shape()[axis];
     let mut others = logits.shape_ref().clone();
     others.remove(axis);
+    // One distribution for many samples: its running sums are made once. MLX does the same, and so draws the same.
+    if samples != Samples::One && (1..1 << 30).contains(&choices) && logits.size() == choices {
+        let shape = match samples {
+            Samples::Shape(shape) => shape,
+            Samples::Count(count) => {
+                others.push(count);
+                others
+            }
+            Samples::One => others,
+        };
+        ok!(check_shape(name, &shape, &Shape::from(vec![1; logits.ndim() - 1])));
+        return by_running_sums(&ops::reshape(logits, [-1]), shape, key);
+    }
     let (logits, shape, ndim) = match samples {
         Samples::One => (logits.clone(), others, logits.ndim()),
         Samples::Count(count) => {
@@ -249,6 +262,30 @@ pub fn categorical(logits: &Array, axis: i64, samples: Samples, key: Option<&Arr
     noise.insert(place, choices);
     let noise = gumbel(noise, Dtype::Float32, key);
     ops::argmax(&ops::add(noise, &logits), place as i64, false)
+}
+
+/// Samples of one distribution: how many of its running sums are not above a random share of the total.
+#[track_caller]
+fn by_running_sums(logits: &Array, shape: Shape, key: Option<&Array>) -> Array {
+    let choices = logits.size();
+    let logits = ops::astype(logits, Dtype::Float32);
+    let weights = ops::exp(&ops::subtract(&logits, &ops::max(&logits, None, false)));
+    let sums = ops::cumsum(&weights, 0, false, true);
+    let total = ops::take(&sums, &Array::from(choices as i64 - 1), 0);
+    let share = ops::multiply(uniform(0.0, 1.0, shape.clone(), Dtype::Float32, key), total);
+    // All samples search at once: bit by bit, the largest number of sums that are not above.
+    let mut found = ops::zeros(shape, Dtype::Int32);
+    let mut step = choices.next_power_of_two() as i64;
+    while step > 0 {
+        let next = ops::add(&found, step);
+        let last = ops::minimum(ops::subtract(&next, 1), choices as i64 - 1);
+        let passes = ops::less_equal(ops::take(&sums, &last, 0), &share);
+        let inside = ops::less_equal(&next, choices as i64);
+        found = ops::where_(&ops::logical_and(&passes, &inside), &next, &found);
+        step /= 2;
+    }
+    // A share rounded up to the total belongs to the last one.
+    ops::astype(&ops::minimum(&found, choices as i64 - 1), Dtype::Uint32)
 }
 
 /// Integers from `low` up to but not including `high`. Where `high` is not above `low`, `low`.

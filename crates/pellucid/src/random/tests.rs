@@ -88,6 +88,21 @@ fn categories_are_those_of_mlx() {
 }
 
 #[test]
+fn samples_of_a_single_distribution_are_those_of_mlx() {
+    let k = seven();
+    let logits = Array::from([0.1f32, 2.0, -1.0]);
+    let draw = |logits: &Array, samples| categorical(logits, -1, samples, Some(&k));
+    assert_eq!(draw(&logits, Samples::Count(8)).to_vec::<u32>().unwrap(), [0, 1, 1, 0, 1, 2, 1, 1]);
+    let row = ops::expand_dims(&logits, 0);
+    let drawn = draw(&row, Samples::Count(5));
+    assert_eq!((drawn.shape(), drawn.to_vec::<u32>().unwrap()), (&[1, 5][..], vec![0, 1, 1, 1, 1]));
+    let drawn = draw(&logits, Samples::Shape(Shape::from([2, 3])));
+    assert_eq!((drawn.shape(), drawn.to_vec::<u32>().unwrap()), (&[2, 3][..], vec![0, 1, 1, 1, 1, 1]));
+    assert_eq!(draw(&logits, Samples::Count(1)).to_vec::<u32>().unwrap(), [1]);
+    assert_eq!(draw(&logits, Samples::One).to_vec::<u32>().unwrap(), [1]);
+}
+
+#[test]
 fn empty_intervals_give_the_lower_end() {
     let n = randint(5, 3, [4], Dtype::Int32, None);
     assert_eq!(n.to_vec::<i32>().unwrap(), [5; 4]);

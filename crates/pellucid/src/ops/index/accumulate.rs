@@ -4,7 +4,10 @@ use super::select::{fitted, index, slice_update};
 use super::{Index, take, value};
 use crate::array::{Array, Dtype, Inputs, ok};
 use crate::op::Op;
-use crate::ops::elementwise::{add, divide, equal, maximum, minimum, multiply, negative, not_equal, where_};
+use crate::ops::elementwise::{
+    add, divide, equal, floor_divide, less, logical_and, maximum, minimum, multiply, negative, not_equal,
+    sign, subtract, where_,
+};
 use crate::ops::operand::Operand;
 use crate::ops::{argsort, cast, concatenate, counting, cummin, flat, full, shaped, slice_axis};
 
@@ -17,7 +20,7 @@ pub enum Accumulate {
     Subtract,
     /// The product.
     Multiply,
-    /// The quotient.
+    /// The quotient; of integers rounded towards zero, and zero for a divisor of zero.
     Divide,
     /// The larger.
     Maximum,
@@ -31,12 +34,26 @@ impl Accumulate {
     fn prepare(self, update: Array) -> Array {
         match self {
             Accumulate::Subtract => negative(&update),
-            Accumulate::Divide => divide(1, &update),
+            // Divisors of integers are multiplied: an inverse of theirs would be zero.
+            Accumulate::Divide if update.dtype().is_inexact() => divide(1, &update),
             _ => update,
         }
     }
 
-    /// Two updates as one, or an update with the element it meets.
+    /// An element with all its updates.
+    #[track_caller]
+    fn finish(self, a: &Array, update: &Array) -> Array {
+        if self != Accumulate::Divide || a.dtype().is_inexact() {
+            return self.combine(a, update);
+        }
+        // Rounded towards zero, as a cast of the quotient would be, but exactly.
+        let quotient = floor_divide(a, update);
+        let rest = subtract(a, &multiply(&quotient, update));
+        let below = logical_and(&not_equal(&rest, 0), &less(&multiply(&sign(a), &sign(update)), 0));
+        where_(&below, &add(&quotient, 1), &quotient)
+    }
+
+    /// Two updates as one.
     #[track_caller]
     fn combine(self, a: &Array, b: &Array) -> Array {
         match self {
@@ -77,14 +94,14 @@ pub fn slice_accumulate<'u>(
         let part = index(a, indices);
         ok!(&part);
         let update = fitted(&update, part.shape_ref().clone());
-        return slice_update(a, how.combine(&part, &update), indices);
+        return slice_update(a, how.finish(&part, &update), indices);
     }
     let places = index(&shaped(&counting(a.size()), a.shape_ref().clone()), indices);
     ok!(&places);
     let update = flat(&fitted(&update, places.shape_ref().clone()));
     let (places, totals) = totals(&flat(&places), &update, how);
     let source = flat(a);
-    let new = cast(&how.combine(&take(&source, &places, 0), &totals), a.dtype());
+    let new = cast(&how.finish(&take(&source, &places, 0), &totals), a.dtype());
     let inputs: Inputs = smallvec::smallvec![source, places, new];
     shaped(&Array::from_op(Op::PutAlongAxis { axis: 0 }, inputs), a.shape_ref().clone())
 }
@@ -145,6 +162,16 @@ mod tests {
             let out = slice_accumulate(&a, &by, &idx![&at], how);
             assert_eq!(out.to_vec::<f32>().unwrap(), result, "{how:?}");
         }
+    }
+
+    #[test]
+    fn quotients_of_integers_are_exact_and_rounded_towards_zero() {
+        let a = Array::from([41, -8, 2_147_483_647, 100, 7]);
+        let by = Array::from([41, 3, 3, 7, 0]);
+        let whole = slice_accumulate(&a, &by, &idx![..], Accumulate::Divide);
+        assert_eq!(whole.to_vec::<i32>().unwrap(), [1, -2, 715_827_882, 14, 0]);
+        let twice = slice_accumulate(&a, 3, &idx![&Array::from([3, 1, 3])], Accumulate::Divide);
+        assert_eq!(twice.to_vec::<i32>().unwrap(), [41, -2, 2_147_483_647, 11, 7]);
     }
 
     #[test]

@@ -45,16 +45,47 @@ trait FromAny {
 }
 
 macro_rules! from_any {
-    ($($T:ident)*) => { $(impl FromAny for $T {
-        #[inline(always)] fn of_f32(v: f32) -> $T { v as $T }
-        #[inline(always)] fn of_f64(v: f64) -> $T { v as $T }
+    ($($T:ident $of_f32:expr, $of_f64:expr;)*) => { $(impl FromAny for $T {
+        #[inline(always)] fn of_f32(v: f32) -> $T { $of_f32(v) }
+        #[inline(always)] fn of_f64(v: f64) -> $T { $of_f64(v) }
         #[inline(always)] fn of_i64(v: i64) -> $T { v as $T }
         #[inline(always)] fn of_i32(v: i32) -> $T { v as $T }
         #[inline(always)] fn of_u64(v: u64) -> $T { v as $T }
         #[inline(always)] fn of_u32(v: u32) -> $T { v as $T }
     })* };
 }
-from_any!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
+from_any! {
+    u8 |v| narrowed(v, 0.0, 255.0) as u8, |v| v as u8;
+    u16 |v| narrowed(v, 0.0, 65_535.0) as u16, |v| v as u16;
+    u32 |v| v as u32, |v| v as u32;
+    u64 |v| v as u64, |v| v as u64;
+    i8 |v| narrowed(v, -128.0, 127.0) as i8, |v| v as i8;
+    i16 |v| narrowed(v, -32_768.0, 32_767.0) as i16, |v| v as i16;
+    i32 saturated, |v| v as i32;
+    i64 |v| v as i64, |v| v as i64;
+    f32 |v| v, |v| v as f32;
+    f64 |v| f64::from(v), |v| v;
+}
+
+/// `v as i32`, in a form that becomes vector instructions: `as` does not.
+#[inline(always)]
+fn saturated(v: f32) -> i32 {
+    let low = if v >= -2_147_483_648.0 { v } else { -2_147_483_648.0 };
+    let fits = low < 2_147_483_648.0;
+    // SAFETY: a number between the limits of an `i32`.
+    let whole = unsafe { (if fits { low } else { 0.0 }).to_int_unchecked::<i32>() };
+    let whole = if fits { whole } else { i32::MAX };
+    if v.is_nan() { 0 } else { whole }
+}
+
+/// The integer part of a number held between limits that an `i32` has; zero for NaN.
+#[inline(always)]
+fn narrowed(v: f32, low: f32, high: f32) -> i32 {
+    let v = if v.is_nan() { 0.0 } else { v };
+    let v = if v < low { low } else { v };
+    // SAFETY: a number between the limits.
+    unsafe { (if v > high { high } else { v }).to_int_unchecked::<i32>() }
+}
 
 macro_rules! number {
     ($($T:ident $of:ident),*) => { $(impl Number for $T {
@@ -159,18 +190,23 @@ pub(super) fn copy(size: usize, level: Level) -> Option<Kernel> {
 /// The second argument where the first is true, else the third; elements of a size.
 pub(super) fn select(size: usize, level: Level) -> Option<Kernel> {
     struct Select<T>(std::marker::PhantomData<T>);
-    impl<T: Copy> Body for Select<T> {
-        #[inline(always)]
-        unsafe fn run<I: Isa>(dst: *mut u8, args: [*const u8; 3], n: usize) {
-            // SAFETY: the contract of `Kernel`.
-            let (dst, c) = unsafe { (slice_mut::<T>(dst, n), slice::<u8>(args[0], n)) };
-            // SAFETY: the contract of `Kernel`.
-            let (a, b) = unsafe { (slice::<T>(args[1], n), slice::<T>(args[2], n)) };
-            for (((d, &c), &a), &b) in dst.iter_mut().zip(c).zip(a).zip(b) {
-                *d = if c != 0 { a } else { b };
+    // By masks: a choice between two elements would be compiled to a branch for each.
+    macro_rules! select {
+        ($($T:ident)*) => { $(impl Body for Select<$T> {
+            #[inline(always)]
+            unsafe fn run<I: Isa>(dst: *mut u8, args: [*const u8; 3], n: usize) {
+                // SAFETY: the contract of `Kernel`.
+                let (dst, c) = unsafe { (slice_mut::<$T>(dst, n), slice::<u8>(args[0], n)) };
+                // SAFETY: the contract of `Kernel`.
+                let (a, b) = unsafe { (slice::<$T>(args[1], n), slice::<$T>(args[2], n)) };
+                for (((d, &c), &a), &b) in dst.iter_mut().zip(c).zip(a).zip(b) {
+                    let mask = $T::from(c != 0).wrapping_neg();
+                    *d = (a & mask) | (b & !mask);
+                }
             }
-        }
+        })* };
     }
+    select!(u8 u16 u32 u64);
     Some(match size {
         1 => wide::<Select<u8>>(level),
         2 => wide::<Select<u16>>(level),
@@ -198,6 +234,53 @@ impl Body for NarrowF16 {
     }
 }
 
+/// Sixteen-bit floats by the processor's own conversion, eight at a time; `half` asks for it with every call.
+#[cfg(target_arch = "x86_64")]
+mod f16c {
+    use std::arch::x86_64::{
+        _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_storeu_si128, _mm256_cvtph_ps, _mm256_cvtps_ph,
+        _mm256_loadu_ps, _mm256_storeu_ps,
+    };
+
+    use half::f16;
+
+    use super::super::isa::{Kernel, Level, slice, slice_mut};
+
+    /// The kernel, where the processor has the instructions.
+    pub fn available(kernel: Kernel, level: Level) -> Option<Kernel> {
+        (level != Level::Base && is_x86_feature_detected!("f16c")).then_some(kernel)
+    }
+
+    #[target_feature(enable = "avx2,f16c")]
+    pub unsafe fn widen(dst: *mut u8, args: [*const u8; 3], n: usize) {
+        // SAFETY: the contract of `Kernel`.
+        let (dst, a) = unsafe { (slice_mut::<f32>(dst, n), slice::<f16>(args[0], n)) };
+        let ((to, to_rest), (from, from_rest)) = (dst.as_chunks_mut::<8>(), a.as_chunks::<8>());
+        for (to, from) in to.iter_mut().zip(from) {
+            // SAFETY: eight elements each.
+            unsafe {
+                _mm256_storeu_ps(to.as_mut_ptr(), _mm256_cvtph_ps(_mm_loadu_si128(from.as_ptr().cast())))
+            };
+        }
+        to_rest.iter_mut().zip(from_rest).for_each(|(to, from)| *to = from.to_f32());
+    }
+
+    #[target_feature(enable = "avx2,f16c")]
+    pub unsafe fn narrow(dst: *mut u8, args: [*const u8; 3], n: usize) {
+        // SAFETY: the contract of `Kernel`.
+        let (dst, a) = unsafe { (slice_mut::<f16>(dst, n), slice::<f32>(args[0], n)) };
+        let ((to, to_rest), (from, from_rest)) = (dst.as_chunks_mut::<8>(), a.as_chunks::<8>());
+        for (to, from) in to.iter_mut().zip(from) {
+            // SAFETY: eight elements each.
+            unsafe {
+                let wide = _mm256_loadu_ps(from.as_ptr());
+                _mm_storeu_si128(to.as_mut_ptr().cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(wide));
+            }
+        }
+        to_rest.iter_mut().zip(from_rest).for_each(|(to, from)| *to = f16::from_f32(*from));
+    }
+}
+
 struct WidenBf16;
 impl Map1<u16, f32> for WidenBf16 {
     #[inline(always)]
@@ -220,11 +303,24 @@ impl Map1<f32, u16> for NarrowBf16 {
 /// From a 16-bit float to `float32`.
 pub(super) fn widen(from: Dtype, level: Level) -> Kernel {
     const { assert!(size_of::<bf16>() == 2) }
-    // The library's slices choose their instructions themselves.
-    if from == Dtype::Float16 { scalar::<WidenF16>(level) } else { wide::<One<WidenBf16, u16, f32>>(level) }
+    if from == Dtype::Bfloat16 {
+        return wide::<One<WidenBf16, u16, f32>>(level);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = f16c::available(f16c::widen, level) {
+        return kernel;
+    }
+    scalar::<WidenF16>(level)
 }
 
 /// From `float32` to a 16-bit float, rounded to the nearest.
 pub(super) fn narrow(to: Dtype, level: Level) -> Kernel {
-    if to == Dtype::Float16 { scalar::<NarrowF16>(level) } else { wide::<One<NarrowBf16, f32, u16>>(level) }
+    if to == Dtype::Bfloat16 {
+        return wide::<One<NarrowBf16, f32, u16>>(level);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = f16c::available(f16c::narrow, level) {
+        return kernel;
+    }
+    scalar::<NarrowF16>(level)
 }

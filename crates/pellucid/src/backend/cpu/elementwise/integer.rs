@@ -1,6 +1,7 @@
 //! Kernels of the integer types and bool. Arithmetic wraps. Division by zero gives zero and a remainder by zero the
 //! dividend, as MLX does; shifts use the low bits of the count (5 of them up to 32-bit types, 6 for 64-bit ones).
 
+use super::division;
 use super::isa::{Isa, Kernel, Level, Map1, Map2, One, Two, binary_table, scalar, unary_table, wide};
 use crate::array::Dtype;
 use crate::op::{BinaryOp, UnaryOp};
@@ -33,6 +34,9 @@ pub(super) fn unary(op: UnaryOp, dtype: Dtype, level: Level) -> Option<Kernel> {
 
 /// Kernels of bool and the integers.
 pub(super) fn binary(op: BinaryOp, dtype: Dtype, level: Level) -> Option<Kernel> {
+    if let Some(kernel) = division::kernel(op, dtype, level) {
+        return Some(kernel);
+    }
     match dtype {
         Dtype::Bool => pair_bool(op, level),
         Dtype::Uint8 => {

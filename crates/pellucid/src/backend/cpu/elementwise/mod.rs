@@ -6,6 +6,7 @@
 
 mod cast;
 mod complex;
+mod division;
 mod double;
 mod float;
 mod integer;
