@@ -27,14 +27,14 @@ fn computed(
     device: Device,
     dtype: Dtype,
     arguments: &[&[f64]],
-    f: impl Fn(&[Array]) -> Result<Array>,
+    f: impl Fn(&[Array]) -> Array,
 ) -> Result<Vec<f64>> {
     let arrays = with_device(Device::cpu(), || {
-        let exact = |values: &&[f64]| ops::astype(&Array::from_slice(values, [values.len()])?, dtype);
-        arguments.iter().map(exact).collect::<Result<Vec<Array>>>()
-    })??;
-    let result = with_device(device, || f(&arrays))??;
-    with_device(Device::cpu(), || ops::astype(&result, Dtype::Float64)?.to_vec::<f64>())?
+        let exact = |values: &&[f64]| ops::astype(&Array::from_slice(values, [values.len()]), dtype);
+        arguments.iter().map(exact).collect::<Vec<Array>>()
+    })?;
+    let result = with_device(device, || f(&arrays))?;
+    with_device(Device::cpu(), || ops::astype(&result, Dtype::Float64).to_vec::<f64>())?
 }
 
 /// Whether the device computes with subnormal numbers; WGSL allows it to take them as zero.
