@@ -13,6 +13,7 @@ pub mod diff;
 mod error;
 pub mod export;
 mod npy;
+mod parallel;
 mod reader;
 mod recover;
 pub mod schema;

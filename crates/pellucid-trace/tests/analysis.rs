@@ -184,3 +184,39 @@ fn other_numbers_are_found_at_the_operation_where_they_begin() {
     assert!(numbers.first[0].difference > 0.1);
     assert_eq!(numbers.first[1].nan.1, numbers.first[1].nan.0 + 1);
 }
+
+#[test]
+fn kernels_of_two_devices_are_matched_by_what_they_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pltrace");
+    sample(&path, 10, Options::default());
+    let a = Trace::open(&path).unwrap();
+    let elsewhere = |launch: Launch| Launch {
+        device: "Device(other, 0)".into(),
+        kernel: format!("{} elsewhere", launch.kernel).as_str().into(),
+        ..launch
+    };
+    let b = edited(&folder.path().join("b.pltrace"), &a, Some, elsewhere, |stats| stats);
+    let found = diff::diff(&a, &b, &diff::Options::default()).unwrap();
+    assert!(!found.kernels.is_empty());
+    for kernel in &found.kernels {
+        assert_eq!((kernel.count.a, kernel.time.a), (kernel.count.b, kernel.time.b), "{}", kernel.name);
+        assert!(kernel.device.ends_with(" → Device(other, 0)"), "{}", kernel.device);
+    }
+}
+
+#[test]
+fn lines_that_moved_are_the_same_operations() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pltrace");
+    sample(&path, 10, Options::default());
+    let a = Trace::open(&path).unwrap();
+    let moved = |op: Op| {
+        let (file, line) = op.call_site.rsplit_once(':').unwrap();
+        let call_site = format!("{file}:{}", line.parse::<u32>().unwrap() + 7);
+        Some(Op { call_site: call_site.as_str().into(), ..op })
+    };
+    let b = edited(&folder.path().join("b.pltrace"), &a, moved, |launch| launch, |stats| stats);
+    let found = diff::diff(&a, &b, &diff::Options::default()).unwrap();
+    assert_eq!(found.added.0 + found.removed.0 + found.changed.0, 0);
+}

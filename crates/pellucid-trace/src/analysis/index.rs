@@ -48,7 +48,8 @@ pub(crate) enum Kind {
     Other,
 }
 
-fn kind(op: &OpView) -> Kind {
+/// By the family of the operation.
+pub(crate) fn kind(op: &OpView) -> Kind {
     match op.kind() {
         "input" => Kind::Input,
         "elementwise" => Kind::Elementwise,

@@ -86,7 +86,7 @@ pub(super) fn insights_with(trace: &Trace, index: &Index) -> Result<Vec<Insight>
     launches(trace, index, &mut all)?;
     repeated(trace, &mut all)?;
     dead(trace, index, &mut all)?;
-    super::waste::waits(trace, index, |kind, gain, op| add(&mut all, kind, gain, op))?;
+    super::waste::waits(trace, index, |_, kind, gain, op| add(&mut all, kind, gain, op))?;
     let mut insights: Vec<Insight> = all
         .into_iter()
         .filter(|(kind, found)| *kind != InsightKind::TinyLaunches || found.count >= TINY_COUNT)

@@ -1,22 +1,31 @@
 //! What people want to know from a trace, as plain data: the command prints it, the tests check it.
 
 mod cost;
+mod element;
+mod finite;
 pub(crate) mod index;
 mod insight;
+mod marks;
 mod memory;
+mod outlier;
 mod path;
 mod streams;
 mod waste;
 
 use serde::Serialize;
 
+use crate::parallel::both;
 use crate::schema::{Counts, Mode};
 use crate::{Result, Trace};
 use index::{Index, duration};
 
 pub use cost::{Cost, kernels, ops};
+pub use element::Element;
+pub use finite::{Finite, Given, Maker, Role, finite, roles};
 pub use insight::{Insight, InsightKind, insights};
+pub use marks::{Marks, marks};
 pub use memory::{Held, MemoryUse, memory};
+pub use outlier::{Cause, Outlier, Outliers, outliers};
 pub use path::{CriticalPath, critical_path};
 pub use streams::{Gap, StreamUse, Wait, Waits, streams, waits};
 
@@ -27,6 +36,8 @@ pub struct Totals {
     pub duration_ns: i64,
     /// Time of all launches in sum.
     pub launch_ns: u64,
+    /// Time in which at least one stream ran something.
+    pub busy_ns: u64,
     /// Bytes read and written by them.
     pub bytes: u64,
     /// Floating-point operations.
@@ -54,6 +65,8 @@ pub struct Totals {
 pub struct Analysis {
     /// Sums.
     pub totals: Totals,
+    /// Where numbers stopped being finite.
+    pub finite: Finite,
     /// Costs by kernel, most expensive first.
     pub kernels: Vec<Cost>,
     /// Costs by operation, most expensive first.
@@ -66,6 +79,8 @@ pub struct Analysis {
     pub waits: Waits,
     /// The longest chain of launches.
     pub critical_path: CriticalPath,
+    /// Launches that took much longer than others of their kernel.
+    pub outliers: Outliers,
     /// What could be better, largest gain first.
     pub insights: Vec<Insight>,
 }
@@ -92,20 +107,22 @@ pub struct Analysis {
 pub fn analyse(trace: &Trace) -> Result<Analysis> {
     // Two halves at once: what needs the links between rows, and what does not. The second reads its tables while the
     // first builds the links.
-    std::thread::scope(|scope| {
-        let plain = scope.spawn(|| {
-            let (waits, kernels) = (waits(trace)?, kernels(trace)?);
-            Ok((totals(trace)?, kernels, streams(trace)?, waits))
-        });
+    let plain = || {
+        let (waits, kernels) = (waits(trace)?, kernels(trace)?);
+        Result::Ok((totals(trace)?, finite::summary(trace)?, kernels, streams(trace)?, waits))
+    };
+    let linked = || {
         let index = Index::new(trace)?;
         let memory = memory::memory_with(trace, &index)?;
         let ops = cost::ops_with(trace, &index)?;
         let critical_path = path::critical_path_with(trace, &index)?;
-        let insights = insight::insights_with(trace, &index)?;
-        let plain = plain.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let (totals, kernels, streams, waits) = plain?;
-        Ok(Analysis { totals, kernels, ops, streams, memory, waits, critical_path, insights })
-    })
+        let outliers = outlier::outliers_with(trace, &index)?;
+        Result::Ok((memory, ops, critical_path, outliers, insight::insights_with(trace, &index)?))
+    };
+    let (plain, linked) = both(plain, linked);
+    let (memory, ops, critical_path, outliers, insights) = linked?;
+    let (totals, finite, kernels, streams, waits) = plain?;
+    Ok(Analysis { totals, finite, kernels, ops, streams, memory, waits, critical_path, outliers, insights })
 }
 
 /// A trace in numbers.
@@ -117,6 +134,7 @@ pub fn totals(trace: &Trace) -> Result<Totals> {
     let mut totals = Totals {
         duration_ns: manifest.window.duration_ns,
         launch_ns: 0,
+        busy_ns: 0,
         bytes: 0,
         flops: 0,
         counts: manifest.counts,
@@ -128,11 +146,14 @@ pub fn totals(trace: &Trace) -> Result<Totals> {
         left_out: manifest.left_out.clone(),
         file_bytes: trace.file_bytes(),
     };
+    let mut runs = Vec::with_capacity(trace.launches()?.len());
     for launch in trace.launches()?.iter() {
+        runs.push((launch.start_ns, launch.end_ns));
         totals.launch_ns = totals.launch_ns.saturating_add(duration(&launch));
         totals.bytes = totals.bytes.saturating_add(launch.bytes);
         totals.flops = totals.flops.saturating_add(launch.flops);
     }
+    totals.busy_ns = streams::covered(runs);
     for op in trace.ops()?.iter() {
         totals.views += u64::from(op.launch.is_none());
         totals.errors += u64::from(op.error.is_some());

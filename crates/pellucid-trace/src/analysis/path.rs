@@ -33,6 +33,25 @@ pub fn critical_path(trace: &Trace) -> Result<CriticalPath> {
 
 pub(super) fn critical_path_with(trace: &Trace, index: &Index) -> Result<CriticalPath> {
     let table = trace.launches()?;
+    let (mut chain, time_ns) = chain(trace, index)?;
+    let time = |row: usize| table.get(row).map_or(0, |launch| duration(&launch));
+    let total_ns = table.iter().fold(0_u64, |sum, launch| sum.saturating_add(duration(&launch)));
+    if chain.is_empty() {
+        return Ok(CriticalPath::default());
+    }
+    let launches = chain.len() as u64;
+    chain.sort_by_key(|row| (std::cmp::Reverse(time(*row)), *row));
+    let parallelism = if time_ns > 0 { total_ns as f64 / time_ns as f64 } else { 1.0 };
+    let costliest = chain.iter().take(LISTED).filter_map(|row| {
+        let launch = table.get(*row)?;
+        Some((launch.id, launch.kernel.to_owned(), time(*row)))
+    });
+    Ok(CriticalPath { time_ns, launches, total_ns, parallelism, costliest: costliest.collect() })
+}
+
+/// The launches of the chain in the order they ran, by row, and their time.
+pub(super) fn chain(trace: &Trace, index: &Index) -> Result<(Vec<usize>, u64)> {
+    let table = trace.launches()?;
     let times: Vec<u64> = table.iter().map(|launch| duration(&launch)).collect();
     let ends: Vec<(i64, i64)> = table.iter().map(|launch| (launch.end_ns, launch.start_ns)).collect();
     let mut order: Vec<u32> = (0..times.len() as u32).collect();
@@ -50,19 +69,12 @@ pub(super) fn critical_path_with(trace: &Trace, index: &Index) -> Result<Critica
             last = Some((end, row));
         }
     }
-    let total_ns = times.iter().fold(0_u64, |sum, time| sum.saturating_add(*time));
-    let Some((time_ns, mut row)) = last else { return Ok(CriticalPath::default()) };
+    let Some((time_ns, mut row)) = last else { return Ok((Vec::new(), 0)) };
     let mut chain = vec![row];
     while before[row] != NONE {
         row = before[row] as usize;
         chain.push(row);
     }
-    let launches = chain.len() as u64;
-    chain.sort_by_key(|row| (std::cmp::Reverse(times[*row]), *row));
-    let parallelism = if time_ns > 0 { total_ns as f64 / time_ns as f64 } else { 1.0 };
-    let costliest = chain.iter().take(LISTED).filter_map(|row| {
-        let launch = table.get(*row)?;
-        Some((launch.id, launch.kernel.to_owned(), times[*row]))
-    });
-    Ok(CriticalPath { time_ns, launches, total_ns, parallelism, costliest: costliest.collect() })
+    chain.reverse();
+    Ok((chain, time_ns))
 }

@@ -54,6 +54,17 @@ fn span(a: i64, b: i64) -> u64 {
     b.saturating_sub(a).max(0) as u64
 }
 
+/// Time that these runs cover together.
+pub(super) fn covered(mut runs: Vec<(i64, i64)>) -> u64 {
+    runs.sort_unstable();
+    let mut end = i64::MIN;
+    runs.into_iter().fold(0_u64, |sum, (start, stop)| {
+        let from = end.max(start);
+        end = end.max(stop);
+        sum.saturating_add(span(from, stop))
+    })
+}
+
 /// What each stream did, by index.
 ///
 /// # Errors

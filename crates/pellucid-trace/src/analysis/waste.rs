@@ -12,11 +12,11 @@ const SEARCHED: usize = 1_000;
 /// A launch on its stream: begin, end, row.
 type Run = (i64, i64, u32);
 
-/// Reports each wasteful wait with its gain and the first operation behind it.
+/// Reports each wasteful wait: its row, its gain and the first operation behind it.
 pub(super) fn waits(
     trace: &Trace,
     index: &Index,
-    mut report: impl FnMut(InsightKind, u64, Option<u64>),
+    mut report: impl FnMut(usize, InsightKind, u64, Option<u64>),
 ) -> Result<()> {
     let (launches, waits) = (trace.launches()?, trace.sync()?);
     if waits.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn waits(
     }
     next_wait.values_mut().for_each(|times| times.sort_unstable());
     let first_op = |run: &Run| launches.get(run.2 as usize).and_then(|launch| launch.ops.first().copied());
-    for wait in waits.iter() {
+    for (row, wait) in waits.iter().enumerate() {
         let end = wait.time_ns.saturating_add(wait.duration_ns.max(0));
         let Ok(waiter) = u32::try_from(wait.waiter) else {
             let Some(runs) = runs.get(&wait.waited_for) else { continue };
@@ -48,7 +48,7 @@ pub(super) fn waits(
                 let late =
                     launches.get(run.2 as usize).is_some_and(|launch| launch.enqueue_ns >= wait.time_ns);
                 if late && idle > 0 {
-                    report(InsightKind::IdleAfterWait, idle, first_op(run));
+                    report(row, InsightKind::IdleAfterWait, idle, first_op(run));
                 }
             }
             continue;
@@ -69,7 +69,7 @@ pub(super) fn waits(
         };
         // Further on nobody can tell what the wait was for.
         if !behind.is_empty() && behind.len() <= SEARCHED && !behind.iter().any(reads) {
-            report(InsightKind::NeedlessWait, wait.duration_ns.max(0) as u64, first_op(&behind[0]));
+            report(row, InsightKind::NeedlessWait, wait.duration_ns.max(0) as u64, first_op(&behind[0]));
         }
     }
     Ok(())

@@ -1,11 +1,12 @@
 //! Amounts before and after, with a margin for what is noise.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::Options;
-use crate::analysis::index::duration;
+use crate::analysis::index::{Index, duration};
 use crate::schema::LaunchView;
 use crate::{Result, Trace};
 
@@ -68,21 +69,33 @@ impl Spread {
 }
 
 pub(super) fn kernels(a: &Trace, b: &Trace, options: &Options) -> Result<Vec<KernelChange>> {
-    let mut all: BTreeMap<(&str, &str), [Spread; 2]> = BTreeMap::new();
+    let mut all: BTreeMap<(Cow<str>, Cow<str>), [Spread; 2]> = BTreeMap::new();
+    let devices = |trace: &Trace| -> Result<BTreeSet<String>> {
+        Ok(trace.launches()?.iter().map(|launch| launch.device.to_owned()).collect())
+    };
+    let (in_a, in_b) = (devices(a)?, devices(b)?);
+    // Kernels of two devices have names of their own even where they do the same.
+    let across = !in_a.is_empty() && !in_b.is_empty() && in_a.is_disjoint(&in_b);
+    let both = format!("{} → {}", join(&in_a), join(&in_b));
     for (side, trace) in [a, b].into_iter().enumerate() {
+        let index = if across { Some(Index::new(trace)?) } else { None };
         for launch in trace.launches()?.iter() {
-            let spread = &mut all.entry((launch.kernel, launch.device)).or_default()[side];
+            let key = match &index {
+                Some(index) => (Cow::Owned(what(trace, index, &launch)?), Cow::Borrowed(both.as_str())),
+                None => (Cow::Borrowed(launch.kernel), Cow::Borrowed(launch.device)),
+            };
+            let spread = &mut all.entry(key).or_default()[side];
             let time = duration(&launch) as f64;
             spread.count += 1;
             spread.sum += time;
             spread.squares += time * time;
         }
     }
-    let change = |((name, device), [a, b]): ((&str, &str), [Spread; 2])| {
+    let change = |((name, device), [a, b]): ((Cow<str>, Cow<str>), [Spread; 2])| {
         let margin = (options.noise * a.sum.max(b.sum)).max(3.0 * (a.variance() + b.variance()).sqrt());
         KernelChange {
-            name: name.to_owned(),
-            device: device.to_owned(),
+            name: name.into_owned(),
+            device: device.into_owned(),
             count: Change::exact(a.count, b.count),
             time: Change::with_margin(a.sum as u64, b.sum as u64, margin),
         }
@@ -90,6 +103,25 @@ pub(super) fn kernels(a: &Trace, b: &Trace, options: &Options) -> Result<Vec<Ker
     let mut changes: Vec<KernelChange> = all.into_iter().map(change).collect();
     changes.sort_by_key(|change| std::cmp::Reverse(change.time.a.abs_diff(change.time.b)));
     Ok(changes)
+}
+
+fn join(devices: &BTreeSet<String>) -> String {
+    devices.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// What a launch does, whatever its kernel is called: its operations and the type of its result.
+fn what(trace: &Trace, index: &Index, launch: &LaunchView) -> Result<String> {
+    let ops = trace.ops()?;
+    let mut text = String::new();
+    let mut dtype = "";
+    for op in index.ops_of(launch.ops).filter_map(|row| ops.get(row)) {
+        if !text.is_empty() {
+            text.push('+');
+        }
+        text.push_str(op.name);
+        dtype = op.dtypes.get(0).unwrap_or(dtype);
+    }
+    Ok(format!("{text} {dtype}"))
 }
 
 pub(super) fn sum(trace: &Trace, of: impl Fn(&LaunchView) -> u64) -> Result<u64> {

@@ -85,7 +85,8 @@ pub struct Diff {
     pub time: Change,
     /// Length of the window.
     pub duration: Change,
-    /// Kernels by how much their time changed, most first.
+    /// Kernels by how much their time changed, most first. Where the traces have no device in common, launches are
+    /// matched by the operations they ran instead of the names of their kernels.
     pub kernels: Vec<KernelChange>,
     /// Figures of the arrays that correspond.
     pub numbers: Numbers,
@@ -143,19 +144,24 @@ pub fn diff(a: &Trace, b: &Trace, options: &Options) -> Result<Diff> {
     Ok(diff)
 }
 
-/// What makes two operations the same one: place in the program, name, shapes and types. A label says more than a
-/// line number, which moves with every edit.
+/// What makes two operations the same one: place in the program, name, shapes and types. The place is a label or the
+/// file; the line moves with every edit above it, and the order of the operations says the rest.
 fn key(op: &OpView) -> u64 {
     let mut bytes = Vec::with_capacity(128);
     let mut part = |text: &[u8]| {
         bytes.extend_from_slice(text);
         bytes.push(0xff);
     };
-    part(place(op).as_bytes());
+    part(op.label.unwrap_or_else(|| file(op.call_site)).as_bytes());
     part(op.name.as_bytes());
     op.shapes.iter().flatten().for_each(|dim| part(&dim.to_le_bytes()));
     op.dtypes.iter().for_each(|dtype| part(dtype.as_bytes()));
     xxhash_rust::xxh3::xxh3_64(&bytes)
+}
+
+/// The file of a call site, `file:line`.
+fn file(call_site: &str) -> &str {
+    call_site.rsplit_once(':').map_or(call_site, |(file, _)| file)
 }
 
 fn place<'a>(op: &OpView<'a>) -> &'a str {

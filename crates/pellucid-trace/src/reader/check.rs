@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Problem, Trace};
 use crate::analysis::index::Ids;
 use crate::npy::element_bytes;
+use crate::parallel::both;
 use crate::schema::{MEMORY_EVENTS, OpView, TIMED_BY, is_input};
 use crate::{Error, Result};
 
@@ -35,16 +36,14 @@ impl Trace {
     /// As the tables.
     pub fn problems(&self) -> Result<(Vec<Problem>, usize)> {
         // The table of operations is as large as all others together: they are read beside it.
-        std::thread::scope(|scope| {
-            let others = scope.spawn(|| {
-                self.launches()?;
-                self.memory()?;
-                self.stats()?;
-                self.sync().map(drop)
-            });
-            let ops = self.ops().map(drop);
-            ops.and(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        })?;
+        let others = || {
+            self.launches()?;
+            self.memory()?;
+            self.stats()?;
+            self.sync().map(drop)
+        };
+        let (others, ops) = both(others, || self.ops().map(drop));
+        ops.and(others)?;
         let mut found = Found { list: Vec::new(), count: 0 };
         let complete = !self.manifest.partial && !self.manifest.truncated;
         let launches = self.check_launches(&mut found)?;

@@ -1,64 +1,83 @@
 //! One chunk of a table: an Arrow stream whose every promise is checked.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
-use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::{Message, MessageHeader, root_as_message};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Schema};
 
 use super::Table;
+use super::array::Parts;
 use crate::schema::{Row, RowColumns};
 
 /// Adds the rows of `data` to `table`; says what is wrong otherwise.
 pub(super) fn decode<R: Row>(data: Vec<u8>, table: &mut Table<R>) -> Result<(), String> {
     check_messages::<R>(&data)?;
-    // The decoder validates the rest. It is not ours, though: a defect in it must not end the program.
+    // What arrow makes of the rest is checked by it. It is not ours, though: a defect in it must not end the program.
     let batches = catch_unwind(AssertUnwindSafe(|| decode_batches::<R>(data)));
     let batches = batches.unwrap_or_else(|_| Err("the Arrow stream is malformed".into()))?;
     batches.into_iter().for_each(|batch| table.add(batch));
     Ok(())
 }
 
+/// The batches of a stream whose messages were checked.
 fn decode_batches<R: Row>(data: Vec<u8>) -> Result<Vec<R::Columns>, String> {
-    let mut rest = Buffer::from_vec(data);
-    let mut decoder = StreamDecoder::new();
+    let data = Buffer::from_vec(data);
+    let mut schema = None;
     let mut batches = Vec::new();
-    while !rest.is_empty() {
-        if let Some(batch) = decoder.decode(&mut rest).map_err(|error| error.to_string())? {
-            batches.push(R::Columns::open(&batch)?);
+    let mut at = 0;
+    while let Some(head) = head(&data, at)? {
+        let message = root_as_message(head).map_err(|error| brief(&error.to_string()))?;
+        let (start, length) = (at + 8 + head.len(), message.bodyLength() as usize);
+        if let Some(found) = message.header_as_schema() {
+            schema = Some(Arc::new(try_fb_to_schema(found).map_err(|error| error.to_string())?));
+        } else if let (Some(schema), Some(batch)) = (&schema, message.header_as_record_batch()) {
+            let (nodes, buffers) = batch.nodes().zip(batch.buffers()).ok_or("a batch has no columns")?;
+            let mut parts = Parts {
+                body: data.slice_with_length(start, length),
+                nodes: nodes.iter(),
+                buffers: buffers.iter(),
+            };
+            let columns = schema.fields().iter().map(|field| parts.array(field));
+            let columns = columns.collect::<Result<Vec<_>, _>>()?;
+            let rows = RecordBatchOptions::new().with_row_count(Some(batch.length() as usize));
+            let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &rows);
+            batches.push(R::Columns::open(&batch.map_err(|error| error.to_string())?)?);
         }
+        at = start + length;
     }
-    decoder.finish().map_err(|error| error.to_string())?;
     Ok(batches)
 }
 
+/// The metadata of the message that begins at a place, or nothing at the end of the stream.
+fn head(data: &[u8], at: usize) -> Result<Option<&[u8]>, String> {
+    let word = |at: usize| {
+        let bytes = data.get(at..at + 4).ok_or("the stream is cut short")?;
+        Ok::<_, String>(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    };
+    if word(at)? != u32::MAX {
+        return Err("not an Arrow stream".into());
+    }
+    let size = word(at + 4)? as usize;
+    if size == 0 {
+        let ends = at + 8 == data.len();
+        return if ends { Ok(None) } else { Err("the stream goes on after its end".into()) };
+    }
+    let head = data.get(at + 8..).and_then(|rest| rest.get(..size)).ok_or("the stream is cut short")?;
+    Ok(Some(head))
+}
+
 /// Walks over the messages: the table's schema, then batches of its columns whose buffers lie within their bodies.
-/// The decoder relies on these things without checking all of them.
 fn check_messages<R: Row>(data: &[u8]) -> Result<(), String> {
     let mut at = 0;
     let mut columns = Columns::default();
-    loop {
-        let word = |at: usize| {
-            let bytes = data.get(at..at + 4).ok_or("the stream is cut short")?;
-            Ok::<_, String>(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-        };
-        if word(at)? != u32::MAX {
-            return Err("not an Arrow stream".into());
-        }
-        let size = word(at + 4)? as usize;
-        if size == 0 {
-            return if at + 8 == data.len() {
-                Ok(())
-            } else {
-                Err("the stream goes on after its end".into())
-            };
-        }
-        let head = data.get(at + 8..).and_then(|rest| rest.get(..size)).ok_or("the stream is cut short")?;
+    while let Some(head) = head(data, at)? {
         let message = root_as_message(head).map_err(|error| brief(&error.to_string()))?;
         let body = usize::try_from(message.bodyLength()).map_err(|_| "a body has a negative length")?;
-        let rest = &data[at + 8 + size..];
+        let rest = &data[at + 8 + head.len()..];
         if body > rest.len() {
             return Err(format!("a body of {body} bytes does not fit the {} that are left", rest.len()));
         }
@@ -67,8 +86,9 @@ fn check_messages<R: Row>(data: &[u8]) -> Result<(), String> {
         } else {
             check_batch(&message, body, &columns)?;
         }
-        at += 8 + size + body;
+        at += 8 + head.len() + body;
     }
+    Ok(())
 }
 
 /// What each batch has to have: so many nodes, and buffers of elements of these sizes.
@@ -102,11 +122,26 @@ fn check_schema<R: Row>(message: &Message, body: usize) -> Result<Columns, Strin
     let (wanted, found) = (R::schema(), schema.fields());
     let known = (R::FIRST_COLUMNS..=wanted.fields().len()).contains(&found.len());
     if !known || found.iter().ne(wanted.fields().iter().take(found.len())) {
-        return Err(format!("its columns are not those of {}: {}", R::TABLE, brief(&schema.to_string())));
+        return Err(foreign::<R>(&schema));
     }
     let mut columns = Columns::default();
     schema.fields().iter().for_each(|field| columns.add(field));
     Ok(columns)
+}
+
+/// Which column is the first that the table does not have.
+fn foreign<R: Row>(schema: &Schema) -> String {
+    let wanted = R::schema();
+    let column = |field: &Field| {
+        let null = if field.is_nullable() { ", may be null" } else { "" };
+        format!("`{}` ({}{null})", brief(field.name()), brief(&field.data_type().to_string()))
+    };
+    let place = wanted.fields().iter().zip(schema.fields()).position(|(wanted, found)| wanted != found);
+    let place = place.unwrap_or(schema.fields().len().min(wanted.fields().len()));
+    let is = schema.fields().get(place).map_or("missing".to_owned(), |field| column(field));
+    let should =
+        wanted.fields().get(place).map_or("the last one before it".to_owned(), |field| column(field));
+    format!("its columns are not those of {}: number {} is {is} instead of {should}", R::TABLE, place + 1)
 }
 
 fn check_batch(message: &Message, body: usize, columns: &Columns) -> Result<(), String> {
@@ -144,12 +179,11 @@ fn check_batch(message: &Message, body: usize, columns: &Columns) -> Result<(), 
 }
 
 fn brief(text: &str) -> String {
-    text.chars().take(300).collect()
+    text.chars().take(120).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::RecordBatch;
     use arrow_ipc::writer::StreamWriter;
 
     use super::*;

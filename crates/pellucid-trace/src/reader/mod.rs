@@ -1,6 +1,7 @@
 //! Reading a trace. Every file is treated as hostile: nothing in it is believed before it is checked, no name leads
 //! outside, and no memory is taken that the real size of the file does not justify.
 
+mod array;
 mod check;
 mod chunk;
 mod problem;
@@ -8,7 +9,7 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -24,6 +25,13 @@ use crate::{Error, Result};
 
 pub use problem::Problem;
 pub use table::Table;
+
+/// Where the bytes of a trace come from.
+type Source = Box<dyn ReadSeek>;
+
+/// A file, or something that can be read like one.
+trait ReadSeek: Read + Seek + Send {}
+impl<T: Read + Seek + Send> ReadSeek for T {}
 
 /// Deflate cannot shrink anything further than this.
 const DEFLATE_RATIO: u64 = 1032;
@@ -99,7 +107,7 @@ pub struct Trace {
     path: PathBuf,
     bytes: u64,
     limits: Limits,
-    archive: Mutex<ZipArchive<BufReader<File>>>,
+    archive: Mutex<ZipArchive<BufReader<Source>>>,
     members: BTreeMap<String, Entry>,
     manifest: Manifest,
     /// Bytes of tables read so far.
@@ -132,11 +140,41 @@ impl Trace {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self> {
-        let path = path.as_ref().to_path_buf();
+        let path = path.as_ref();
+        let io = |source| Error::Io { action: "opening", path: path.to_path_buf(), source };
+        let file = File::open(path).map_err(io)?;
+        Self::from_reader(path, file, limits)
+    }
+
+    /// Opens a trace that lies somewhere else than in a file: in memory, or in the hands of a browser. `name` stands
+    /// for it in messages.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    ///
+    /// ```
+    /// # use pellucid_trace::{Limits, Manifest, Options, Trace, Writer};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("t.pltrace");
+    /// # Writer::create(&path, Options::default())?.finish(Manifest::default())?;
+    /// let bytes = std::io::Cursor::new(std::fs::read(&path)?);
+    /// assert_eq!(Trace::from_reader("t.pltrace", bytes, Limits::default())?.launches()?.len(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_reader(
+        name: impl AsRef<Path>,
+        mut source: impl Read + Seek + Send + 'static,
+        limits: Limits,
+    ) -> Result<Self> {
+        let path = name.as_ref().to_path_buf();
         let io = |source| Error::Io { action: "opening", path: path.clone(), source };
-        let file = File::open(&path).map_err(io)?;
-        let bytes = file.metadata().map_err(io)?.len();
-        let archive = ZipArchive::new(BufReader::new(file)).map_err(|error| not_a_trace(&path, error))?;
+        let bytes = source.seek(SeekFrom::End(0)).map_err(io)?;
+        source.rewind().map_err(io)?;
+        let mut start = Vec::new();
+        (&mut source).take(4).read_to_end(&mut start).map_err(io)?;
+        let source: Source = Box::new(source);
+        let archive =
+            ZipArchive::new(BufReader::new(source)).map_err(|error| not_a_trace(&path, error, &start))?;
         if archive.has_duplicate_names() {
             // Two readers would see two different traces.
             let reason = "two of its members have the same name".to_owned();
@@ -406,11 +444,11 @@ impl Trace {
 }
 
 /// Checks the table of contents.
-fn list(path: &Path, archive: &ZipArchive<BufReader<File>>, bytes: u64) -> Result<BTreeMap<String, Entry>> {
+fn list(path: &Path, archive: &ZipArchive<BufReader<Source>>, bytes: u64) -> Result<BTreeMap<String, Entry>> {
     let mut members = BTreeMap::new();
     let mut total = 0_u64;
     for index in 0..archive.len() {
-        let file = archive.by_index_data(index).map_err(|error| not_a_trace(path, error))?;
+        let file = archive.by_index_data(index).map_err(|error| not_a_trace(path, error, &[]))?;
         let name = std::str::from_utf8(file.name_raw()).ok().filter(|name| is_safe(name));
         let Some(name) = name.map(str::to_owned) else {
             return Err(Error::UnsafeName {
@@ -449,15 +487,14 @@ pub(crate) fn is_safe(name: &str) -> bool {
         && name.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }
 
-fn not_a_trace(path: &Path, error: ZipError) -> Error {
+/// What is wrong with a file that begins with `start`.
+fn not_a_trace(path: &Path, error: ZipError, start: &[u8]) -> Error {
     let path = path.to_path_buf();
-    let mut start = [0; 4];
-    let begins = File::open(&path).and_then(|mut file| file.read_exact(&mut start)).is_ok();
     match error {
         ZipError::Io(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
             Error::Io { action: "reading", path, source }
         }
-        _ if begins && &start == b"PK\x03\x04" => Error::CutShort { path },
+        _ if start == b"PK\x03\x04" => Error::CutShort { path },
         error => Error::NotATrace { path, reason: error.to_string() },
     }
 }
