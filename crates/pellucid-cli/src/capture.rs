@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus};
 use clap::ValueEnum;
 use pellucid_trace::{Error, Trace};
 
+use crate::existing::make_way;
 use crate::{Outcome, UNABLE, text};
 
 /// The options of `pellucid capture`.
@@ -19,6 +20,9 @@ pub struct Args {
     /// The trace; without it, the program's name with .pltrace
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write over a file that exists
+    #[arg(long)]
+    force: bool,
     /// How much to record
     #[arg(long, value_enum, value_name = "MODE")]
     mode: Option<ModeName>,
@@ -67,9 +71,7 @@ pub fn run(args: &Args, _out: &mut impl Write) -> Outcome {
     // The program may change its folder before it writes.
     let path = std::path::absolute(args.output.clone().unwrap_or_else(|| named_after(program)))?;
     // Better to hear it now than after an hour's work.
-    if path.exists() {
-        return Err(Error::Exists { path }.into());
-    }
+    make_way(&path, args.force)?;
     if let Some(parent) = path.parent().filter(|p| !p.is_dir()) {
         return Err(Error::ParentMissing { parent: parent.to_owned(), path: path.clone() }.into());
     }

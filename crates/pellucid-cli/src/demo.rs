@@ -13,6 +13,7 @@ use pellucid::{with_device, with_stream};
 use pellucid_trace::{Trace, analysis};
 
 use crate::device_name::DeviceName;
+use crate::existing::may_write;
 use crate::{FOUND, GOOD, Outcome, page, summary, text};
 
 /// The region around the work, by which a trace of a demo is known.
@@ -30,6 +31,9 @@ pub struct Args {
     /// The trace; the page for the browser is written beside it
     #[arg(short, long, value_name = "FILE", default_value = "demo.pltrace")]
     output: PathBuf,
+    /// Write over files that exist; those of an earlier demo are written over anyway
+    #[arg(long)]
+    force: bool,
 }
 
 /// Runs and captures the example. Exit code 1 if a result is not what it must be.
@@ -40,8 +44,8 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     if trace_path == html_path {
         return Err("the page is written to the name with .html; choose another ending for the trace".into());
     }
-    refuse_strangers(trace_path, is_our_trace)?;
-    refuse_strangers(&html_path, is_our_page)?;
+    may_write(trace_path, args.force || is_our_trace(trace_path))?;
+    may_write(&html_path, args.force || is_our_page(&html_path))?;
     writeln!(out, "running on {device}, {name}\n")?;
 
     // Measured before the capture, so that the summary can say how near to the machine's limits the work came.
@@ -100,16 +104,6 @@ fn beside(path: &Path) -> PathBuf {
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}", std::process::id()));
     path.with_file_name(name)
-}
-
-/// Only files of an earlier demo are written over.
-fn refuse_strangers(path: &Path, is_ours: fn(&Path) -> bool) -> Result<(), Box<dyn std::error::Error>> {
-    if path.exists() && !is_ours(path) {
-        let message =
-            format!("{} exists and is not from a demo; choose another name with -o", path.display());
-        return Err(message.into());
-    }
-    Ok(())
 }
 
 fn is_our_trace(path: &Path) -> bool {
@@ -188,7 +182,8 @@ mod tests {
     #[test]
     fn the_demo_runs_twice_and_its_results_are_right() {
         let folder = tempfile::tempdir().unwrap();
-        let args = Args { device: Some(DeviceName::Cpu), output: folder.path().join("demo.pltrace") };
+        let args =
+            Args { device: Some(DeviceName::Cpu), output: folder.path().join("demo.pltrace"), force: false };
         for _ in 0..2 {
             let mut out = Vec::new();
             let code = run(&args, &mut out).unwrap();
@@ -200,7 +195,7 @@ mod tests {
             assert_eq!(names.len(), 2, "{names:?}");
         }
         std::fs::write(&args.output, "mine").unwrap();
-        assert!(run(&args, &mut Vec::new()).unwrap_err().to_string().contains("not from a demo"));
+        assert!(run(&args, &mut Vec::new()).unwrap_err().to_string().contains("--force"));
         assert_eq!(std::fs::read_to_string(&args.output).unwrap(), "mine");
 
         // A trace of this very program that is not a demo's, and a page of such a trace.

@@ -1,12 +1,13 @@
 //! `pellucid export`: a trace for other tools.
 
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use pellucid_trace::{Trace, export};
 
+use crate::existing::make_way;
 use crate::{GOOD, Outcome, open::open, page, text};
 
 /// The options of `pellucid export`.
@@ -22,6 +23,9 @@ pub struct Args {
     /// The new file, - for standard output; without it, the trace's name with the format's ending
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
+    /// Write over a file that exists
+    #[arg(long)]
+    force: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -58,10 +62,12 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
         return Ok(GOOD);
     }
     let path = args.output.clone().unwrap_or_else(|| args.file.with_extension(args.format.ending()));
-    let mut file = File::create_new(&path).map_err(|e| match e.kind() {
-        ErrorKind::AlreadyExists => format!("{} exists already; choose another name with -o", path.display()),
-        _ => format!("{} cannot be made: {e}", path.display()),
-    })?;
+    if path == args.file {
+        return Err(format!("{} is the trace itself; choose another name with -o", path.display()).into());
+    }
+    make_way(&path, args.force)?;
+    let cannot = |e| format!("{} cannot be made: {e}", path.display());
+    let mut file = File::create_new(&path).map_err(cannot)?;
     let said = write(&trace, args.format, &mut file).inspect_err(|_| {
         // Half an export is of no use; that it cannot be removed changes nothing.
         let _ = std::fs::remove_file(&path);

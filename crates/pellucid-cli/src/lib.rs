@@ -7,6 +7,7 @@ mod demo;
 mod device_name;
 mod diff;
 mod elements;
+mod existing;
 mod export;
 mod info;
 mod open;

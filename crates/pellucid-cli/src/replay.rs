@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use pellucid::{Array, Device, capture, default_device, device_info};
+use pellucid::{Array, Device, DeviceType, capture, default_device, device_count, device_info};
 use pellucid_trace::Trace;
 use pellucid_trace::schema::{DeviceInfo, OpView, StatsView};
 use serde::Serialize;
@@ -28,7 +28,7 @@ use crate::{FOUND, GOOD, Outcome, UNABLE, open::open};
 pub struct Args {
     /// The trace
     file: PathBuf,
-    /// Where to run; without it, on the default device
+    /// Where to run; without it, on the device of the recording if it is here, else on the default device
     #[arg(long, value_enum)]
     device: Option<DeviceName>,
     /// Compare every result with the recorded figures
@@ -88,10 +88,19 @@ struct Difference {
     what: String,
 }
 
+/// The device that ran most launches, if there is such a device here.
+fn recorded(trace: &Trace) -> Option<Device> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    trace.launches().ok()?.iter().for_each(|launch| *counts.entry(launch.device).or_default() += 1);
+    let (name, _) = counts.into_iter().max_by_key(|(name, count)| (*count, *name))?;
+    let here = [DeviceType::Cpu, DeviceType::Gpu].into_iter().filter(|kind| device_count(*kind) > 0);
+    here.map(|kind| Device::new(kind, 0)).find(|device| device.to_string() == name)
+}
+
 /// Runs the trace again. With --check, exit code 1 if a result is not the recorded one or was not compared.
 pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     let trace = open(&args.file)?;
-    let device = args.device.map_or_else(default_device, Device::from);
+    let device = args.device.map(Device::from).or_else(|| recorded(&trace)).unwrap_or_else(default_device);
     let mut checker = if args.check { Some(Checker::new(&trace, device)?) } else { None };
     let launches: HashMap<u64, (&str, u64)> = trace
         .launches()?

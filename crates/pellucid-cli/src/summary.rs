@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use pellucid_trace::analysis::{Analysis, Cost, MemoryUse, StreamUse, analyse};
 use pellucid_trace::{Manifest, Trace};
 
+use crate::check::finite;
 use crate::text::{self, Side};
 use crate::{GOOD, Outcome, open::open};
 
@@ -43,6 +44,13 @@ pub fn print(
     out: &mut impl Write,
 ) -> Result<(), Box<dyn std::error::Error>> {
     totals(trace, analysis, out)?;
+    if !analysis.finite.is_good() {
+        text::heading(out, "NaN and infinity")?;
+        finite::print(&analysis.finite, limit.min(3), out)?;
+        if analysis.finite.makers.first().is_some_and(|maker| maker.element.is_none()) {
+            writeln!(out, "  `pellucid check` replays it and names the element")?;
+        }
+    }
     costs(out, "Kernels, most expensive first", "launches", &analysis.kernels, limit)?;
     costs(out, "Operations, most expensive first", "ops", &analysis.ops, limit)?;
     streams(out, &analysis.streams)?;

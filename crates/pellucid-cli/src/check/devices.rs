@@ -103,11 +103,19 @@ impl Finding {
     }
 }
 
-/// Compares the devices, if there are two.
-pub fn check(plan: &Result<Plan, String>, devices: &[Device]) -> Result<Finding, Failure> {
+/// Compares the devices, if there are two; `chosen` is the only one that was asked for.
+pub fn check(
+    plan: &Result<Plan, String>,
+    devices: &[Device],
+    chosen: Option<Device>,
+) -> Result<Finding, Failure> {
     let without = |why: &str| Ok(Finding { not_checked: Some(why.to_owned()), ..Finding::default() });
     let &[reference, other] = devices else {
-        return without("it takes a CPU and a GPU, and only one of them is here");
+        let why = match chosen {
+            Some(device) => format!("it takes a CPU and a GPU, and `--device` asks for {device} alone"),
+            None => "it takes a CPU and a GPU, and only one of them is here".to_owned(),
+        };
+        return without(&why);
     };
     let plan = match plan {
         Ok(plan) => plan,

@@ -1,7 +1,7 @@
 //! `pellucid check`: where numbers stop being finite, where two devices disagree, and what is not the same twice.
 
 mod devices;
-mod finite;
+pub mod finite;
 mod repeat;
 
 use std::io::Write;
@@ -71,7 +71,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
     let limit = if args.limit == 0 { usize::MAX } else { args.limit };
     let report = Report {
         finite: finite::check(&trace, plan.as_ref().ok(), &available, limit)?,
-        devices: devices::check(&plan, &available)?,
+        devices: devices::check(&plan, &available, chosen)?,
         repeat: repeat::check(&plan, &available)?,
     };
     if args.json {

@@ -171,6 +171,10 @@ fn programs_are_captured_from_outside_and_their_exit_code_is_kept() {
     assert_eq!(summary["totals"]["mode"], "stats");
     let again = pellucid(&["capture", "-o", text(&second), "--", program, "info"]);
     assert!(again.code == 2 && again.err.contains("exists already"), "{}", again.err);
+    let forced =
+        pellucid(&["capture", "-o", text(&second), "--force", "--", program, "replay", text(&first)]);
+    assert_eq!(forced.code, 0, "{}", forced.err);
+    assert_eq!(json(&["summary", text(&second)])["totals"]["mode"], "replay", "the new file took its place");
     let none = folder.path("none.pltrace");
     let quiet = pellucid(&["capture", "-o", text(&none), "--", program, "info"]);
     assert!(quiet.code == 2 && quiet.err.contains("no trace was written"), "{}", quiet.err);
@@ -207,5 +211,5 @@ fn the_demo_can_be_run_twice_and_says_what_to_do_next() {
     good(&["replay", text(&folder.path("demo.pltrace")), "--device", "cpu", "--check"]);
     std::fs::write(folder.path("mine"), "mine").unwrap();
     let said = demo(&["-o", "mine"]);
-    assert!(said.code == 2 && said.err.contains("not from a demo"), "{}", said.err);
+    assert!(said.code == 2 && said.err.contains("--force"), "{}", said.err);
 }

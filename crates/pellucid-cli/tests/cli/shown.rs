@@ -95,6 +95,9 @@ fn every_export_is_what_its_tool_reads() {
     let again = pellucid(&["export", text(&path), "--format", "perfetto"]);
     assert_eq!(again.code, 2);
     assert!(again.err.contains("exists already; choose another name with -o"), "{}", again.err);
+    good(&["export", text(&path), "--format", "perfetto", "--force"]);
+    let itself = pellucid(&["export", text(&path), "--format", "json", "-o", text(&path), "--force"]);
+    assert!(itself.code == 2 && itself.err.contains("is the trace itself"), "{}", itself.err);
 }
 
 #[test]
