@@ -24,12 +24,21 @@ function contentSecurityPolicy() {
   };
 }
 
+/** The analysis in WebAssembly, as `cargo xtask wasm` left it. */
+function analysis() {
+  return {
+    name: 'analysis',
+    resolveId: (id) => (id === 'virtual:analysis' ? `\0${id}` : null),
+    load: (id) => (id === '\0virtual:analysis' ? `export default ${JSON.stringify(readFileSync(new URL('wasm/analysis.wasm.gz', import.meta.url)).toString('base64'))}` : null),
+  };
+}
+
 export default defineConfig({
   base: './',
   build: {
     target: 'es2022', assetsInlineLimit: 1e8, cssCodeSplit: false, modulePreload: false, emptyOutDir: false, reportCompressedSize: false,
     outDir: process.env.VIEWER_OUT ?? 'dist',
   },
-  worker: { format: 'iife' },
-  plugins: [viteSingleFile({ removeViteModuleLoader: true }), contentSecurityPolicy()],
+  worker: { format: 'iife', plugins: () => [analysis()] },
+  plugins: [analysis(), viteSingleFile({ removeViteModuleLoader: true }), contentSecurityPolicy()],
 });

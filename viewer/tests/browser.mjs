@@ -48,7 +48,7 @@ export async function open(browser, { hash = '', scheme = 'light', url = page, s
 
 /** Gives a trace to the page the way a person does: by the file picker. */
 export async function give(tab, path, second = false, early = false) {
-  const [chooser] = await Promise.all([tab.waitForEvent('filechooser'), tab.getByRole('button', { name: second ? /^Compare with/ : /^Open$/ }).click()]);
+  const [chooser] = await Promise.all([tab.waitForEvent('filechooser'), tab.getByRole('button', { name: second ? 'Compare with…' : /^Open$/ }).click()]);
   await chooser.setFiles(path);
   await tab.waitForFunction((early) => document.querySelector('.error-panel') || (document.querySelector('.view > *') && (early || !document.querySelector('.progress'))), early, { timeout: 60_000 });
 }

@@ -54,21 +54,6 @@ test('buffers that live at the same time never share bytes', async () => {
   });
 });
 
-test('an edit between two runs is found where it is', async () => {
-  const { align } = await load('view/compare/align');
-  const make = (names) => {
-    const words = [...new Set(names)];
-    const codes = Int32Array.from(names, (name) => words.indexOf(name));
-    const offsets = new Uint32Array(names.length + 1);
-    return { ops: { rows: names.length, name: { codes, words }, shapes: { offsets, inner: new Uint32Array(1), values: new Float64Array(0) }, dtypes: { offsets, codes: new Int32Array(0), words: [] } } };
-  };
-  const names = ['input', 'matmul', 'add', 'tanh', 'matmul', 'add', 'tanh', 'sum'];
-  assert.deepEqual([...align(make(names), make(names))], [0, 1, 2, 3, 4, 5, 6, 7]);
-  assert.deepEqual([...align(make(names), make(names.toSpliced(3, 0, 'abs')))], [0, 1, 2, 4, 5, 6, 7, 8]);
-  assert.deepEqual([...align(make(names), make(names.toSpliced(2, 1)))], [0, 1, -1, 2, 3, 4, 5, 6]);
-  assert.deepEqual([...align(make(names), make([]))], names.map(() => -1));
-});
-
 test('a row of pixels holds all busy time', async () => {
   const { pixels } = await load('view/timeline/lod');
   const next = random(2);

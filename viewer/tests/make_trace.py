@@ -1,19 +1,21 @@
 """Writes the traces of the tests: python make_trace.py KIND PATH, or `all FOLDER`.
 
-Kinds: sample, changed, large, graph, and every name in traces/hostile.py.
+Kinds: sample, changed, large, streams, graph, and every name in traces/hostile.py and traces/stories.py.
 """
 
 import os
 import sys
 
-from traces import hostile, large, sample
+from traces import hostile, large, sample, stories
 
 KINDS = {
     "sample": sample.write,
     "changed": lambda path: sample.write(path, changed=True),
     "large": large.write,
+    "streams": lambda path: large.write(path, count=6_000, streams=60),
     "graph": lambda path: large.write(path, count=100_000),
     **hostile.KINDS,
+    **stories.KINDS,
 }
 
 

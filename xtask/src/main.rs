@@ -35,6 +35,8 @@ enum Task {
     CheckTargets,
     /// Build the browser viewer
     Viewer,
+    /// Compile the viewer's analysis to WebAssembly
+    Wasm,
     /// Install everything that the other tasks need
     Setup,
 }
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Task::BenchTrace(args) => task::bench_trace::run(&args),
         Task::CheckTargets => task::check_targets::run().map(drop),
         Task::Viewer => task::viewer::run(),
+        Task::Wasm => task::wasm::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

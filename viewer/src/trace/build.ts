@@ -141,29 +141,34 @@ function launchKinds(launches: Table<'launches'>, launchOpRows: Int32Array, kind
   return kinds;
 }
 
-/** One kernel is one label, source and device. */
+/** One kernel is one label and device, as everywhere else; it may have several sources. */
 function buildKernels(launches: Table<'launches'>, kindOfLaunch: Uint8Array): { kernels: Kernel[]; kernelOfLaunch: Int32Array } {
   const kernelOfLaunch = new Int32Array(launches.rows);
   const numbers = new Map<number, number>();
-  const [sources, devices] = [launches.source.words.length + 1, launches.device.words.length + 1];
+  const devices = launches.device.words.length + 1;
   const counts: number[] = [];
   for (let row = 0; row < launches.rows; row++) {
-    const key = (launches.kernel.codes[row]! * sources + launches.source.codes[row]! + 1) * devices + launches.device.codes[row]! + 1;
+    const key = launches.kernel.codes[row]! * devices + launches.device.codes[row]! + 1;
     let number = numbers.get(key);
     if (number === undefined) numbers.set(key, (number = counts.push(0) - 1));
     kernelOfLaunch[row] = number;
     counts[number]!++;
   }
-  const kernels: Kernel[] = counts.map((count) => ({ name: '', source: '', device: '', kind: 0, rows: new Int32Array(count), time: 0, bytes: 0, flops: 0 }));
+  const kernels: Kernel[] = counts.map((count) => ({ name: '', sources: [], device: '', kind: 0, rows: new Int32Array(count), time: 0, bytes: 0, flops: 0 }));
   const filled = new Uint32Array(kernels.length);
+  const seen = kernels.map(() => new Set<number>());
   for (let row = 0; row < launches.rows; row++) {
     const number = kernelOfLaunch[row]!;
     const kernel = kernels[number]!;
     if (filled[number] === 0) {
       kernel.name = word(launches.kernel, row);
-      kernel.source = word(launches.source, row);
       kernel.device = word(launches.device, row);
       kernel.kind = kindOfLaunch[row]!;
+    }
+    const source = launches.source.codes[row]!;
+    if (source >= 0 && !seen[number]!.has(source)) {
+      seen[number]!.add(source);
+      kernel.sources.push(launches.source.words[source]!);
     }
     kernel.rows[filled[number]!++] = row;
     kernel.time += launches.end_ns[row]! - launches.start_ns[row]!;

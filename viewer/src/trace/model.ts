@@ -20,8 +20,8 @@ export interface Track {
 }
 export interface Kernel {
   name: string;
-  /** Member with the source, or ''. */
-  source: string;
+  /** Members with the sources: one text for each way the kernel was specialised. */
+  sources: string[];
   device: string;
   kind: number;
   rows: Int32Array;

@@ -1,9 +1,11 @@
 // The panel beside every view: what is selected, with links to all it is connected to.
 
+import { effect, signal } from '@preact/signals-core';
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { kindVariable } from '../colour';
 import * as f from '../format';
-import { focus, select, selection, show, type ViewName } from '../state';
+import { focus, marks, select, selection, show, type ViewName } from '../state';
+import { lowerBound } from '../view/timeline/lod';
 import { lazyWord, list, word } from '../trace/columns';
 import { KIND_LABELS, KINDS } from '../trace/kind';
 import { arrayType, duration, inputsOf, isResult, isUnused, opLabel, opsOfLaunch, outputsOf, readersOf, type Trace } from '../trace/model';
@@ -91,6 +93,26 @@ function bufferPart(t: Trace, row_: number): TemplateResult {
     </dl>`;
 }
 
+/** What a wait was for, what came behind it, and what it cost. */
+function waitPart(t: Trace, row_: number): TemplateResult {
+  const { time_ns, duration_ns, waiter, waited_for } = t.sync;
+  const [begin, end] = [time_ns[row_]!, time_ns[row_]! + duration_ns[row_]!];
+  const track = (stream: number) => t.tracks.find((candidate) => candidate.stream === stream);
+  const name = (stream: number) => (stream < 0 ? 'the host' : `stream ${stream} ${track(stream)?.label ?? ''}`);
+  const source = track(waited_for[row_]!);
+  const ended = source ? source.rows[lowerBound(source.end, end + 1) - 1] : undefined;
+  const next = waiter[row_]! >= 0 ? track(waiter[row_]!) : source;
+  const behind = next ? next.rows[lowerBound(next.start, end)] : undefined;
+  const found = marks.value?.waits.find(([row]) => row === row_);
+  const link = (launch: number | undefined) => (launch === undefined ? '' : html`<button class="link" @click=${() => select('launch', launch)}>${word(t.launches.kernel, launch)} <span class="muted">#${t.launches.id[launch]}</span></button>`);
+  return html`<h2>Wait</h2>
+    <dl>
+      ${row('Who', name(waiter[row_]!))} ${row('For', name(waited_for[row_]!))} ${row('Duration', html`<b>${f.time(duration_ns[row_]!)}</b>`)} ${row('Start', f.time(begin))}
+      ${row('Ended by', link(ended))} ${row('Then', link(behind))}
+      ${row('Without it', found ? html`<b class="gain">−${f.time(found[2])}</b> <span class="muted">${found[1] === 'needless_wait' ? 'nothing behind it reads from that stream' : 'the stream had nothing to do meanwhile'}</span>` : 'nothing gained: what comes behind needs it')}
+    </dl>`;
+}
+
 function kernelPart(t: Trace, number: number): TemplateResult {
   const k = t.kernels[number]!;
   return html`
@@ -101,19 +123,46 @@ function kernelPart(t: Trace, number: number): TemplateResult {
     </dl>`;
 }
 
+/** Whether only a strip of the panel is shown. */
+export const folded = signal(readFolded());
+effect(() => {
+  try {
+    localStorage.setItem('pellucid-folded', folded.value ? '1' : '');
+  } catch {
+    // It holds until the page is closed.
+  }
+});
+
+function readFolded(): boolean {
+  try {
+    return localStorage.getItem('pellucid-folded') === '1';
+  } catch {
+    return false; // Storage may be switched off.
+  }
+}
+
+function fold(what: string): TemplateResult {
+  const text = folded.value ? 'Unfold the panel (I)' : 'Fold the panel (I)';
+  return html`<div class="fold"><button aria-expanded=${String(!folded.value)} aria-label=${text} title=${text} @click=${() => (folded.value = !folded.value)}>${folded.value ? '◂' : '▸'}</button><span class="what">${folded.value ? what : ''}</span></div>`;
+}
+
 export function inspector(t: Trace): TemplateResult {
   const [s, at] = [selection.value, focus.value];
+  if (folded.value) {
+    const what = !s ? 'Nothing is selected' : at.op >= 0 ? opLabel(t, at.op) : at.kernel >= 0 ? t.kernels[at.kernel]!.name : '';
+    return html`<aside class="inspector folded" aria-label="Selection">${fold(what)}</aside>`;
+  }
   if (!s) {
-    return html`<aside class="inspector" aria-label="Selection"><p class="muted hint">Nothing is selected.<br />Click a launch, an operation, a buffer or a row; every view follows.</p></aside>`;
+    return html`<aside class="inspector" aria-label="Selection">${fold('')}<p class="muted hint">Nothing is selected.<br />Click a launch, an operation, a buffer or a row; every view follows.</p></aside>`;
   }
   const hasTensor = at.op >= 0 && (t.tensors.has(t.ops.id[at.op]!) || t.statOfArray.row(t.ops.id[at.op]!) >= 0);
-  return html`<aside class="inspector" aria-label="Selection">
+  return html`<aside class="inspector" aria-label="Selection">${fold('')}
     <div class="jumps">
       ${jump('timeline', 'Timeline', at.launch >= 0)} ${jump('dependencies', 'Graph', at.op >= 0)} ${jump('kernels', 'Kernel', at.kernel >= 0)}
       ${jump('memory', 'Memory', at.life >= 0)} ${jump('tensor', 'Tensor', hasTensor)}
       <button class="small" title="Clear the selection (Esc)" @click=${() => (selection.value = null)}>✕</button>
     </div>
-    ${s.kind === 'op' ? operation(t, s.row) : s.kind === 'launch' ? launchPart(t, s.row) : s.kind === 'buffer' ? bufferPart(t, s.row) : kernelPart(t, s.row)}
+    ${s.kind === 'op' ? operation(t, s.row) : s.kind === 'launch' ? launchPart(t, s.row) : s.kind === 'buffer' ? bufferPart(t, s.row) : s.kind === 'wait' ? waitPart(t, s.row) : kernelPart(t, s.row)}
     ${s.kind !== 'launch' && at.launch >= 0 ? launchPart(t, at.launch) : nothing}
     ${s.kind === 'launch' && at.op >= 0 ? operation(t, at.op) : nothing}
     ${s.kind !== 'buffer' && at.life >= 0 ? bufferPart(t, at.life) : nothing}

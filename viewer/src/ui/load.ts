@@ -1,11 +1,15 @@
 // Where traces come from: a picked or dropped file, the page itself, or the server of `pellucid view`.
 
 import { batch } from '@preact/signals-core';
+import { analyse, compareTraces } from '../analysis';
 import { followLink } from '../link';
-import { busy, failure, loadTime, other, query, selection, trace, view } from '../state';
+import { analysis, busy, comparison, failure, loadTime, marks, other, query, refusal, selection, trace, view } from '../state';
 import { TraceError } from '../trace/error';
 import type { Trace } from '../trace/model';
 import { openTrace } from '../trace/open';
+
+/** Larger files are shown before they are analysed. */
+const LARGE = 8 * 1024 ** 2;
 
 /** Opens a file as the trace, or as the one to compare with. */
 export async function load(file: Blob, name: string, second = false, overlook = false): Promise<void> {
@@ -19,24 +23,30 @@ export async function load(file: Blob, name: string, second = false, overlook = 
     batch(() => {
       selection.value = null;
       query.value = '';
+      [analysis.value, marks.value, refusal.value] = [null, null, ''];
       trace.value = early;
       followLink();
     });
   };
   try {
     const opened = await openTrace(file, name, { progress: (text) => (busy.value = text), overlook, ...(second ? {} : { preview }) });
+    if (second) return await openSecond(opened);
+    // Small traces are analysed before they are shown, large ones while they are looked at.
+    const known = file.size > LARGE ? null : await ask(() => analyse(file));
     batch(() => {
-      if (second) {
-        other.value = opened;
-        view.value = 'compare';
-      } else {
-        loadTime.value = performance.now() - began;
-        if (!previewed) selection.value = null;
-        trace.value = opened;
-        document.title = `${opened.manifest.program.name || name} – Pellucid`;
-        followLink(previewed);
-      }
-      busy.value = null;
+      loadTime.value = performance.now() - began;
+      if (!previewed) selection.value = null;
+      [analysis.value, marks.value, comparison.value, other.value] = [known?.analysis ?? null, known?.marks ?? null, null, null];
+      trace.value = opened;
+      document.title = `${opened.manifest.program.name || name} – Pellucid`;
+      followLink(previewed);
+      busy.value = file.size > LARGE ? 'Analysing' : null;
+    });
+    if (file.size <= LARGE) return;
+    const late = await ask(() => analyse(file));
+    if (trace.peek() !== opened) return;
+    batch(() => {
+      [analysis.value, marks.value, busy.value] = [late?.analysis ?? null, late?.marks ?? null, null];
     });
   } catch (error) {
     const { message, hint, defects } = error instanceof TraceError ? error : new TraceError(`The trace cannot be read: ${String(error)}.`);
@@ -45,6 +55,30 @@ export async function load(file: Blob, name: string, second = false, overlook = 
       busy.value = null;
       failure.value = { message, hint, defects, file: name, retry: defects.length > 0 ? () => void load(file, name, second, true) : null };
     });
+  }
+}
+
+async function openSecond(opened: Trace): Promise<void> {
+  const first = trace.peek();
+  busy.value = 'Comparing';
+  const found = first && (await ask(() => compareTraces(first.file, opened.file)));
+  batch(() => {
+    busy.value = null;
+    comparison.value = found;
+    other.value = opened;
+    view.value = 'compare';
+  });
+}
+
+/** An answer of the analysis, or null and the reason where there is none. */
+async function ask<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    const answer = await work();
+    refusal.value = '';
+    return answer;
+  } catch (error) {
+    refusal.value = error instanceof TraceError ? `${error.message} ${error.hint}` : `The trace cannot be analysed: ${String(error)}.`;
+    return null;
   }
 }
 

@@ -4,8 +4,8 @@ import { effect, untracked } from '@preact/signals-core';
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import { theme, toggleTheme } from '../colour';
 import * as f from '../format';
-import { busy, failure, found, query, select, selection, trace, view, VIEWS, type ViewName } from '../state';
-import { inspector } from './inspector';
+import { analysis, busy, failure, found, query, select, selection, trace, view, VIEWS, type ViewName } from '../state';
+import { folded, inspector } from './inspector';
 import { HELP } from './help';
 import { pick } from './load';
 import type { Trace } from '../trace/model';
@@ -16,6 +16,8 @@ export interface View {
   open(host: HTMLElement, t: Trace): () => void;
   /** Whether the panel for the selection stands beside it. */
   panel: boolean;
+  /** Whether it is built anew when the analysis of a large trace has come. */
+  analysed?: boolean;
 }
 
 const TITLES: Record<ViewName, string> = {
@@ -25,6 +27,7 @@ const TITLES: Record<ViewName, string> = {
 export function start(root: HTMLElement, views: Record<ViewName, View>): void {
   const host = document.createElement('main');
   host.id = 'view';
+  host.setAttribute('role', 'tabpanel');
   const helpBox = document.createElement('dialog');
   helpBox.className = 'help';
   render(HELP, helpBox);
@@ -33,6 +36,7 @@ export function start(root: HTMLElement, views: Record<ViewName, View>): void {
   let close = () => {};
   effect(() => {
     const [t, name] = [trace.value, view.value];
+    if (views[name].analysed) analysis.value;
     close();
     close = () => {};
     host.replaceChildren();
@@ -43,9 +47,9 @@ export function start(root: HTMLElement, views: Record<ViewName, View>): void {
     host.append(inner);
     close = untracked(() => views[name].open(inner, t));
   });
+  document.body.append(helpBox);
   effect(() => {
     render(page(views, host), root);
-    document.body.append(helpBox);
   });
   window.addEventListener('keydown', (event) => shortcut(event, helpBox));
 }
@@ -57,7 +61,7 @@ function page(views: Record<ViewName, View>, host: HTMLElement): TemplateResult 
       <span class="brand" aria-label="Pellucid viewer"><i></i>Pellucid</span>
       ${t ? html`<span class="file" title=${t.name}>${t.manifest.program.name ? html`${t.manifest.program.name}<span class="muted"> · ${t.name}</span>` : t.name}</span>` : nothing}
       <nav role="tablist" aria-label="Views">
-        ${t ? VIEWS.map((v, i) => html`<button role="tab" id=${`tab-${v}`} aria-selected=${String(v === name)} tabindex=${v === name ? 0 : -1} title=${`${TITLES[v]} (${i + 1})`} @click=${() => (view.value = v)} @keydown=${tabKey}>${TITLES[v]}</button>`) : nothing}
+        ${t ? VIEWS.map((v, i) => html`<button role="tab" id=${`tab-${v}`} aria-selected=${String(v === name)} tabindex=${v === name ? 0 : -1} title=${`${TITLES[v]} (${i + 1})`} aria-controls="view" @click=${() => (view.value = v)} @keydown=${tabKey}>${TITLES[v]}</button>`) : nothing}
       </nav>
       ${t ? searchBox() : nothing}
       <span class="actions">
@@ -83,16 +87,18 @@ function tabKey(event: KeyboardEvent): void {
   if (!step) return;
   event.preventDefault();
   view.value = VIEWS[(VIEWS.indexOf(view.value) + step + VIEWS.length) % VIEWS.length]!;
-  document.getElementById(`tab-${view.value}`)?.focus();
+  const tab = document.getElementById(`tab-${view.value}`);
+  tab?.focus();
+  tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 
 /** Moves the selection to the next match. */
 export function nextMatch(step: number): void {
   const [t, matches] = [trace.value, found.value];
   if (!t || !matches) return;
-  const rows = matches.rows.length > 0 ? matches.rows : matches.opRows;
+  const rows = matches.rows.length > 0 ? matches.rows : matches.opRows.length > 0 ? matches.opRows : matches.waits;
   if (rows.length === 0) return;
-  const kind = rows === matches.rows ? 'launch' : 'op';
+  const kind = rows === matches.rows ? 'launch' : rows === matches.opRows ? 'op' : 'wait';
   const s = selection.value;
   const now = s?.kind === kind ? rows.indexOf(s.row) : -1;
   select(kind, rows[(now + step + rows.length) % rows.length] ?? rows[0]!);
@@ -109,9 +115,9 @@ function searchBox(): TemplateResult {
     event.preventDefault();
   };
   return html`<label class="search">
-    <input id="search" type="search" placeholder="Search name, label, file:line, #id  ( / )" aria-label="Search operations and launches" .value=${query.value}
+    <input id="search" type="search" placeholder="Search name, file:line, #id, type, shape, stream  ( / )" aria-label="Search operations and launches" .value=${query.value}
       @input=${(event: Event) => (query.value = (event.target as HTMLInputElement).value)} @keydown=${key} />
-    ${matches ? html`<output>${f.plural(matches.rows.length, 'launch', 'launches')}, ${f.plural(matches.opRows.length, 'op')}</output>` : nothing}
+    ${matches ? html`<output>${f.plural(matches.rows.length, 'launch', 'launches')}, ${f.plural(matches.opRows.length, 'op')}${matches.waits.length > 0 ? `, ${f.plural(matches.waits.length, 'wait')}` : ''}</output>` : nothing}
   </label>`;
 }
 
@@ -156,12 +162,16 @@ pellucid::stop_capture()?;</pre>
 
 function shortcut(event: KeyboardEvent, help: HTMLDialogElement): void {
   const target = event.target as HTMLElement;
+  // Keys that the list names work while it is open; it makes way for them.
+  if (help.open && event.key !== 'Escape' && event.key !== 'Tab' && event.key !== 'Enter' && event.key !== ' ') help.close();
   if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input, textarea, select')) return;
   const number = Number(event.key);
   if (number >= 1 && number <= VIEWS.length && trace.value) view.value = VIEWS[number - 1]!;
   else if (event.key === '/') document.getElementById('search')?.focus();
   else if (event.key === '?') help.showModal();
+  else if (event.key === 'Escape' && help.open) help.close();
   else if (event.key === 'Escape') selection.value = null;
+  else if (event.key === 'i' && trace.value) folded.value = !folded.value;
   else if (event.key === 't') toggleTheme();
   else if (event.key === 'o') pick();
   else if (event.key === 'c' && trace.value) pick(true);

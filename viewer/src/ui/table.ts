@@ -18,6 +18,8 @@ export interface Column {
   bar?(row: number): number;
   /** Extra class of a cell. */
   mark?(row: number): string;
+  /** Where it does not fit, the end is shown rather than the beginning: a path ends in what tells it apart. */
+  tail?: boolean;
   /** Relative width. */
   width?: number;
 }
@@ -201,7 +203,12 @@ export class DataTable {
         cell.append(square);
       }
       const text = column.text(row);
-      cell.append(text);
+      if (column.tail) {
+        cell.classList.add('tail');
+        const whole = document.createElement('bdi');
+        whole.textContent = text;
+        cell.append(whole);
+      } else cell.append(text);
       cell.title = text;
       if (column.bar) {
         cell.classList.add('bar');

@@ -22,12 +22,11 @@ def pick(choices, which):
     return pa.DictionaryArray.from_arrays(pa.array(which, pa.int32()), pa.array(choices, pa.utf8())).cast(pa.utf8())
 
 
-def write(path, count=1_000_000, chunk=250_000):
+def write(path, count=1_000_000, chunk=250_000, streams=4):
     rng = np.random.default_rng(3)
-    streams = 4
     ids = np.arange(1, count + 1, dtype=np.uint64)
     which = rng.choice(len(KERNELS), count, p=[0.2, 0.45, 0.1, 0.15, 0.1])
-    stream = np.minimum(rng.geometric(0.5, count) - 1, streams - 1).astype(np.uint32)
+    stream = (np.minimum(rng.geometric(0.5, count) - 1, streams - 1) if streams < 10 else np.arange(count) % streams).astype(np.uint32)
     duration = (np.array([k[3] for k in KERNELS])[which] * rng.uniform(0.6, 1.6, count)).astype(np.int64)
     start = np.zeros(count, np.int64)
     for s in range(streams):
@@ -55,13 +54,13 @@ def write(path, count=1_000_000, chunk=250_000):
         pick(["Device(gpu, 0)"], np.zeros(count, np.int32)), pa.array(stream), pa.array(ids), site, none(pa.utf8()),
         pa.array((np.arange(count) * 50 // count + 1).astype(np.uint32)), pa.array(flops), pa.array(sizes),
         pa.array(np.zeros(count, bool)), none(pa.utf8()), pa.array(ids),
-    ], schema=schema("ops"))
+    ], names=schema("ops").names)
     launches = pa.table([
         pa.array(ids), text(2), none(pa.utf8()), pick(["Device(gpu, 0)"], np.zeros(count, np.int32)), pa.array(stream),
         pa.array(ids // 8), lists(np.tile(np.array([256, 1, 1], np.uint32), count), 3, pa.uint32()), pa.array(start - 9_000),
         pa.array(start), pa.array(start + duration), pick(["gpu timestamp"], np.zeros(count, np.int32)), lists(ids, 1, pa.uint64()),
         pa.array(sizes), pa.array(flops),
-    ], schema=schema("launches"))
+    ], names=schema("launches").names)
     live = 64
     alive = np.minimum(np.arange(1, count + 1), live) * 65_536
     lives = np.stack([ids, np.maximum(ids.astype(np.int64) - live, 0)], 1)[: count // 4]
@@ -71,7 +70,8 @@ def write(path, count=1_000_000, chunk=250_000):
         pa.array(sizes[:memory_rows]), pa.array(ids[:memory_rows]), pick(["Device(gpu, 0)"], np.zeros(memory_rows, np.int32)),
         pa.array(alive[:memory_rows].astype(np.uint64)), pa.array((rng.integers(0, 40, memory_rows) * 65_536).astype(np.uint64)),
         pa.array(np.maximum.accumulate(alive[:memory_rows]).astype(np.uint64)),
-    ], schema=schema("memory"))
+    ], names=schema("memory").names)
+    ops, launches, memory = (table.cast(schema(name)) for name, table in (("ops", ops), ("launches", launches), ("memory", memory)))
     writer = Writer(path, level=1)
     for name, table in (("ops", ops), ("launches", launches), ("memory", memory)):
         for number, begin in enumerate(range(0, table.num_rows, chunk)):

@@ -34,7 +34,8 @@ class Run:
         self.values, self.sources, self.regions, self.stack = {}, {}, [], []
         self.clock = {0: 20_000, 1: 30_000, 2: 1_000}
         self.next_id, self.next_launch, self.next_buffer = 100, 1, 1
-        self.active = self.cache = self.peak = 0
+        self.active = {"Device(gpu, 0)": 0, "Device(cpu, 0)": 0}
+        self.cache, self.peak = dict(self.active), dict(self.active)
         self.slow, self.buffers, self.line = slow, {}, 10
 
     def region(self, name):
@@ -56,11 +57,11 @@ class Run:
 
     def _alloc(self, op, nbytes, time, device):
         size = (nbytes + 255) // 256 * 256
-        event = "reuse" if self.cache >= size and self.rng.random() < 0.6 else "allocate"
+        event = "reuse" if self.cache[device] >= size and self.rng.random() < 0.6 else "allocate"
         if event == "reuse":
-            self.cache -= size
-        self.active += size
-        self.peak = max(self.peak, self.active)
+            self.cache[device] -= size
+        self.active[device] += size
+        self.peak[device] = max(self.peak[device], self.active[device])
         number, self.next_buffer = self.next_buffer, self.next_buffer + 1
         self._event(time, event, number, size, op, device)
         self.buffers[op] = (number, size, device)
@@ -68,18 +69,18 @@ class Run:
 
     def _event(self, time, event, buffer, size, op, device):
         self.memory.append({"time_ns": int(time), "event": event, "buffer": buffer, "bytes": size, "op": op, "device": device,
-                            "active": self.active, "cache": self.cache, "peak": self.peak})
+                            "active": self.active[device], "cache": self.cache[device], "peak": self.peak[device]})
 
     def free(self, *ids):
         for op in ids:
             number, size, device = self.buffers.pop(op)
-            self.active -= size
-            self.cache += size
+            self.active[device] -= size
+            self.cache[device] += size
             self._event(max(self.clock.values()), "free", number, size, op, device)
 
     def evict(self, size):
-        size = min(size, self.cache)
-        self.cache -= size
+        size = min(size, self.cache["Device(gpu, 0)"])
+        self.cache["Device(gpu, 0)"] -= size
         self._event(max(self.clock.values()), "evict", 0, size, None, "Device(gpu, 0)")
 
     def op(self, name, value, inputs=(), op=None, stream=0, label=None, fallback=False, flops=None, ran=True, buffer=None):
@@ -234,7 +235,7 @@ def write(path, changed=False, layers=3, steps=3):
     end = max(run.clock.values()) + 10_000
     writer.close(manifest(
         window={"start_unix_ns": 1763000000000000000, "duration_ns": int(end)},
-        memory={"active_at_start": 0, "cache_at_start": 0, "active_at_end": run.active, "cache_at_end": run.cache, "peak": run.peak, "limit": 3 << 20},
+        memory={"active_at_start": 0, "cache_at_start": 0, "active_at_end": run.active["Device(gpu, 0)"], "cache_at_end": run.cache["Device(gpu, 0)"], "peak": run.peak["Device(gpu, 0)"], "limit": 3 << 20},
         counts={"ops": len(run.ops), "inputs": sum(r["name"] == "input" for r in run.ops), "launches": len(run.launches), "memory": len(run.memory),
                 "sync": len(run.sync), "stats": len(run.stats), "kernels": len(run.sources), "tensors": len(kept), "regions": len(run.regions)},
         regions=run.regions, native=[{"kind": "gputrace", "path": "train.gputrace", "ok": False, "message": "there is no Metal on this system"}],

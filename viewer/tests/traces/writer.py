@@ -8,17 +8,25 @@ import numpy as np
 import pyarrow as pa
 
 U64, I64, U32, I32, F64, TEXT = pa.uint64(), pa.int64(), pa.uint32(), pa.int32(), pa.float64(), pa.utf8()
+# Columns that may hold nulls; no others do, and no element of a list.
+NULLABLE = {"ops": {"launch", "label", "region", "error", "buffer"}, "launches": {"source"}, "memory": {"op"}, "stats": {"min", "max", "mean"}}
+
+
+def list_(kind):
+    return pa.list_(pa.field("item", kind, nullable=False))
+
+
 SCHEMAS = {
     "ops": [
-        ("id", U64), ("name", TEXT), ("op", TEXT), ("inputs", pa.list_(U64)), ("outputs", pa.list_(U64)),
-        ("shapes", pa.list_(pa.list_(U64))), ("dtypes", pa.list_(TEXT)), ("device", TEXT), ("stream", U32),
+        ("id", U64), ("name", TEXT), ("op", TEXT), ("inputs", list_(U64)), ("outputs", list_(U64)),
+        ("shapes", list_(list_(U64))), ("dtypes", list_(TEXT)), ("device", TEXT), ("stream", U32),
         ("launch", U64), ("call_site", TEXT), ("label", TEXT), ("region", U32), ("flops", U64), ("bytes", U64),
         ("fallback", pa.bool_()), ("error", TEXT), ("buffer", U64),
     ],
     "launches": [
         ("id", U64), ("kernel", TEXT), ("source", TEXT), ("device", TEXT), ("stream", U32), ("submission", U64),
-        ("grid", pa.list_(U32)), ("enqueue_ns", I64), ("start_ns", I64), ("end_ns", I64), ("timed_by", TEXT),
-        ("ops", pa.list_(U64)), ("bytes", U64), ("flops", U64),
+        ("grid", list_(U32)), ("enqueue_ns", I64), ("start_ns", I64), ("end_ns", I64), ("timed_by", TEXT),
+        ("ops", list_(U64)), ("bytes", U64), ("flops", U64),
     ],
     "memory": [
         ("time_ns", I64), ("event", TEXT), ("buffer", U64), ("bytes", U64), ("op", U64), ("device", TEXT),
@@ -33,7 +41,7 @@ SCHEMAS = {
 
 
 def schema(name):
-    return pa.schema([pa.field(column, kind) for column, kind in SCHEMAS[name]])
+    return pa.schema([pa.field(column, kind, nullable=column in NULLABLE.get(name, ())) for column, kind in SCHEMAS[name]])
 
 
 def stream_bytes(table):

@@ -12,3 +12,4 @@ pub mod setup;
 pub mod test;
 pub mod trace_tests;
 pub mod viewer;
+pub mod wasm;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{check_targets, file_length, file_tests, python_tests, trace_tests, viewer};
+use super::{check_targets, file_length, file_tests, python_tests, trace_tests, viewer, wasm};
 use crate::need::{CLIPPY, GRAPHVIZ, RUSTFMT, VULKAN_DRIVER};
 use crate::process;
 use crate::step::{Filter, Finished, Outcome, Run, Step};
@@ -21,6 +21,7 @@ pub const STEPS: &[Step] = &[
     Step::new("doc-tests", &[VULKAN_DRIVER], Run::Cargo(&["test", "--workspace", "--exclude", "pellucid-python", "--doc", "--no-fail-fast"])),
     Step::new("doc", &[], Run::Doc),
     Step::new("file-length", &[], Run::Task(file_length::run)),
+    Step::new("viewer-analysis", &[], Run::Task(wasm::check)),
     Step::new("viewer-tests", viewer::TEST_NEEDS, Run::Task(viewer::test)),
     Step::new("check-targets", &[], Run::CiTask(check_targets::run)),
 ];

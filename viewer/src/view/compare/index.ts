@@ -4,13 +4,12 @@ import { effect } from '@preact/signals-core';
 import { html, nothing, render } from 'lit-html';
 import { colour, theme } from '../../colour';
 import * as f from '../../format';
-import { other, select } from '../../state';
+import { comparison, other, refusal, show } from '../../state';
 import type { Trace } from '../../trace/model';
 import { Surface } from '../../ui/canvas';
 import { pick } from '../../ui/load';
 import type { View } from '../../ui/shell';
 import { curveOf } from '../timeline';
-import { align, MAX_OPS } from './align';
 import { kernelDifferences, numbers, regionDifferences, structure, totals } from './tables';
 
 /** Both memory curves over the same axis, each from its own start. */
@@ -42,29 +41,28 @@ export const compare: View = {
   open(host, a) {
     let draw = () => {};
     const stop = effect(() => {
-      const b = other.value;
+      const [b, diff] = [other.value, comparison.value];
       theme.value;
       if (!b) {
         render(html`<section class="empty"><h1>Compare with a second trace</h1><p>Drop it here, or <button class="primary" @click=${() => pick(true)}>choose a file</button></p>
           <p class="muted">Structure, time, memory and numbers are compared; the open trace is the first.</p></section>`, host);
         return;
       }
-      const small = a.ops.rows <= MAX_OPS && b.ops.rows <= MAX_OPS;
-      const match = small ? align(a, b) : null;
       const wide = (element: HTMLElement) => {
         element.classList.add('wide');
         return element;
       };
       const chart = document.createElement('div');
       chart.className = 'surface chart';
+      const toTensor = (array: number) => show('tensor', 'op', a.arrays.row(array));
       render(html`<div class="tools"><span><span class="muted">first</span> <b>${a.name}</b></span><span class="muted">→</span><span><span class="muted">second</span> <b>${b.name}</b></span>
           <button class="small" @click=${() => pick(true)}>Another second trace</button><button class="small" @click=${() => (other.value = null)}>Close the second</button></div>
         <div class="compare">
-          ${totals(a, b).element}
+          ${diff ? totals(diff).element : html`<p class="error-text" role="alert">${refusal.value}</p>`}
           <section class="panel"><header><h2>Memory over time</h2></header>${chart}</section>
-          ${wide(kernelDifferences(a, b).element)}
+          ${diff ? wide(kernelDifferences(diff).element) : nothing}
           ${a.regions.length + b.regions.length > 0 ? wide(regionDifferences(a, b).element) : nothing}
-          ${match ? html`${wide(structure(a, b, match).element)} ${wide(numbers(a, b, match, (op) => select('op', op)).element)}` : html`<p class="wide muted">Structure and numbers are compared up to ${f.count(MAX_OPS)} operations; use <code>pellucid diff</code>.</p>`}
+          ${diff ? html`${wide(structure(diff).element)} ${wide(numbers(diff, toTensor).element)}` : nothing}
         </div>`, host);
       const surface = new Surface(chart, (s) => drawMemory(s, [a, b]), 'Active memory of both traces');
       draw = () => surface.draw();

@@ -96,9 +96,10 @@ function edges(c: CanvasRenderingContext2D, scene: GraphScene, from: number, to:
       c.bezierCurveTo(x0, y0 + bend, x1, y1 - bend, x1, y1);
     }
   };
-  const [plain, crossing, marked]: number[][] = [[], [], []];
+  const [plain, crossing, marked, odd]: number[][] = [[], [], [], []];
   const sort = (edge: number) => {
     const [a, b] = [nodes.from[edge]!, nodes.to[edge]!];
+    if (nodes.odd[a] && nodes.odd[b]) odd!.push(edge);
     if (a === selected || b === selected) marked!.push(edge);
     else if (nodes.lane[a] !== nodes.lane[b] && !(nodes.flags[a]! & FLAG.input)) crossing!.push(edge);
     else plain!.push(edge);
@@ -129,9 +130,12 @@ function edges(c: CanvasRenderingContext2D, scene: GraphScene, from: number, to:
   c.globalAlpha = 1;
   stroke(crossing!, 'warn', 1.4, [7, 4]);
   stroke(marked!, 'accent', 2);
+  stroke(odd!, 'nan', 2.6);
   if (near) for (const edge of crossing!) syncMark(c, scene, edge);
-  if (camera.scale >= TYPE_ZOOM && plain!.length + crossing!.length < 900) for (const edge of [...plain!, ...crossing!, ...marked!]) edgeType(c, scene, edge);
-  else if (near) for (const edge of marked!.slice(0, 60)) edgeType(c, scene, edge);
+  // What is selected gets its label first; what would lie on another label gets none.
+  const taken: Label[] = [];
+  if (camera.scale >= TYPE_ZOOM && plain!.length + crossing!.length < 900) for (const edge of [...marked!, ...plain!, ...crossing!]) edgeType(c, scene, edge, taken);
+  else if (near) for (const edge of marked!.slice(0, 60)) edgeType(c, scene, edge, taken);
 }
 
 /** A diamond where one stream waits for another. */
@@ -146,8 +150,14 @@ function syncMark(c: CanvasRenderingContext2D, { nodes, layout }: GraphScene, ed
   c.fill();
 }
 
+interface Label {
+  x: number;
+  y: number;
+  w: number;
+}
+
 /** The array that flows along an edge, beside its lower end. */
-function edgeType(c: CanvasRenderingContext2D, { t, nodes, layout, selected }: GraphScene, edge: number): void {
+function edgeType(c: CanvasRenderingContext2D, { t, nodes, layout, selected }: GraphScene, edge: number, taken: Label[]): void {
   const [a, b] = [nodes.from[edge]!, nodes.to[edge]!];
   const [x0, y0, x1, y1] = [layout.x[a]!, layout.y[a]! + NODE_HEIGHT, layout.x[b]!, layout.y[b]!];
   const part = y1 - y0 > 200 ? 1 - 60 / (y1 - y0) : 0.56;
@@ -158,6 +168,11 @@ function edgeType(c: CanvasRenderingContext2D, { t, nodes, layout, selected }: G
   const shown = fit(c, text, NODE_WIDTH);
   const w = c.measureText(shown).width + 6;
   const [x, y] = [x0 + (x1 - x0) * part, y0 + (y1 - y0) * part];
+  if (taken.some((other) => Math.abs(other.x - x) < (other.w + w) / 2 && Math.abs(other.y - y) < 13)) {
+    c.textAlign = 'left';
+    return;
+  }
+  taken.push({ x, y, w });
   c.globalAlpha = 0.85;
   c.fillStyle = colour('panel');
   c.fillRect(x - w / 2, y - 6, w, 12);
@@ -183,8 +198,13 @@ function box(c: CanvasRenderingContext2D, scene: GraphScene, node: number): void
   else c.fillRect(x, y, 6, NODE_HEIGHT);
   c.restore();
   const bad = flags & (FLAG.unused | FLAG.error);
-  c.strokeStyle = colour(node === selected ? 'accent' : bad ? 'bad' : flags & FLAG.fallback ? 'warn' : node === hover ? 'text' : 'line');
-  c.lineWidth = (node === selected ? 3 : bad || flags & FLAG.fallback ? 1.8 : 1) / Math.min(1, camera.scale * 1.5);
+  const odd = nodes.odd[node]!;
+  if (odd === 2) {
+    c.fillStyle = colour('bad-soft');
+    c.fill();
+  }
+  c.strokeStyle = colour(node === selected ? 'accent' : odd ? 'nan' : bad ? 'bad' : flags & FLAG.fallback ? 'warn' : node === hover ? 'text' : 'line');
+  c.lineWidth = (node === selected || odd === 2 ? 3 : odd || bad || flags & FLAG.fallback ? 1.8 : 1) / Math.min(1, camera.scale * 1.5);
   c.setLineDash(flags & FLAG.view ? [5, 3] : flags & FLAG.unused ? [9, 3] : []);
   c.stroke();
   c.setLineDash([]);
@@ -196,7 +216,7 @@ function box(c: CanvasRenderingContext2D, scene: GraphScene, node: number): void
     c.stroke();
   }
   if (camera.scale >= TEXT_ZOOM) {
-    const mark = flags & FLAG.error ? 'failed' : flags & FLAG.unused ? 'unused' : flags & FLAG.fallback ? 'on CPU' : flags & FLAG.view ? 'view' : '';
+    const mark = flags & FLAG.error ? 'failed' : odd === 2 ? 'NaN' : flags & FLAG.unused ? 'unused' : flags & FLAG.fallback ? 'on CPU' : flags & FLAG.view ? 'view' : '';
     const room = NODE_WIDTH - 22 - (mark ? 40 : 0);
     c.textBaseline = 'middle';
     c.font = '600 12px system-ui, sans-serif';
@@ -207,7 +227,7 @@ function box(c: CanvasRenderingContext2D, scene: GraphScene, node: number): void
     c.fillText(fit(c, nodes.detail(node), NODE_WIDTH - 20), x + 13, y + 25);
     if (mark) {
       c.textAlign = 'right';
-      c.fillStyle = colour(bad ? 'bad' : flags & FLAG.fallback ? 'warn' : 'muted');
+      c.fillStyle = colour(odd === 2 ? 'nan' : bad ? 'bad' : flags & FLAG.fallback ? 'warn' : 'muted');
       c.fillText(mark, x + NODE_WIDTH - 8, y + 11);
       c.textAlign = 'left';
     }

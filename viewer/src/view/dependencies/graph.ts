@@ -3,6 +3,8 @@
 import { arrayType, isInput, isResult, isUnused, opLabel, type Trace } from '../../trace/model';
 import { word } from '../../trace/columns';
 import * as f from '../../format';
+import type { Marks } from '../../analysis/types';
+import { marks } from '../../state';
 import type { Graph } from './layout';
 
 export type Level = 'regions' | 'launches' | 'operations';
@@ -16,6 +18,8 @@ export interface Nodes extends Graph {
   row: Int32Array;
   kind: Uint8Array;
   flags: Uint8Array;
+  /** What each node has to do with NaN and infinity: 0 nothing, 1 passes one on, 2 made one or came with one. */
+  odd: Uint8Array;
   /** Operation whose first result flows along each edge. */
   array: Int32Array;
   /** Number of arrays on each edge. */
@@ -56,6 +60,21 @@ export function buildGraph(t: Trace, level: Level, scope: number, around: number
   return level === 'launches' ? launches(t, ops, omitted) : regions(t, ops, scope);
 }
 
+const odds = new WeakMap<Marks, Uint8Array>();
+
+/** For each operation, what it has to do with NaN and infinity. */
+function oddOps(t: Trace): Uint8Array {
+  const found = marks.peek();
+  let odd = found && odds.get(found);
+  if (odd) return odd;
+  odd = new Uint8Array(t.ops.rows);
+  if (!found) return odd;
+  for (const op of found.passed_on) odd[op] = 1;
+  for (const op of [...found.made, ...found.among, ...found.came]) odd[op] = 2;
+  odds.set(found, odd);
+  return odd;
+}
+
 const lanesOf = (t: Trace): { names: string[]; lane: Map<number, number> } => ({
   names: t.tracks.map((track) => `${track.stream} ${track.label} · ${track.device}`),
   lane: new Map(t.tracks.map((track, i) => [track.stream, i])),
@@ -85,7 +104,7 @@ function operations(t: Trace, ops: number[], omitted: number): Nodes {
   return {
     level: 'operations', count: ops.length, lanes: Math.max(1, names.length), laneNames: names, nodeOfOp, omitted,
     lane: Int32Array.from(ops, (op) => lane.get(t.ops.stream[op]!) ?? 0),
-    row: Int32Array.from(ops), kind: Uint8Array.from(ops, (op) => t.kindOfOp[op]!), flags: Uint8Array.from(ops, (op) => opFlags(t, op)),
+    row: Int32Array.from(ops), odd: Uint8Array.from(ops, (op) => oddOps(t)[op]!), kind: Uint8Array.from(ops, (op) => t.kindOfOp[op]!), flags: Uint8Array.from(ops, (op) => opFlags(t, op)),
     from: Int32Array.from(from!), to: Int32Array.from(to!), array: Int32Array.from(array!), weight: new Int32Array(from!.length).fill(1),
     label: (node) => opLabel(t, ops[node]!),
     detail: (node) => arrayType(t, ops[node]!),
@@ -93,7 +112,7 @@ function operations(t: Trace, ops: number[], omitted: number): Nodes {
 }
 
 /** Joins operations into nodes; several arrays between the same two nodes become one edge. */
-function grouped(t: Trace, ops: number[], keyOf: (op: number) => number, fill: (keys: number[], members: number[][]) => Omit<Nodes, keyof Graph | 'array' | 'weight' | 'nodeOfOp' | 'omitted' | 'laneNames'>, omitted: number, through: (op: number) => boolean): Nodes {
+function grouped(t: Trace, ops: number[], keyOf: (op: number) => number, fill: (keys: number[], members: number[][]) => Omit<Nodes, keyof Graph | 'array' | 'odd' | 'weight' | 'nodeOfOp' | 'omitted' | 'laneNames'>, omitted: number, through: (op: number) => boolean): Nodes {
   const { names, lane } = lanesOf(t);
   const nodeOfKey = new Map<number, number>();
   const nodeOfOp = new Int32Array(t.ops.rows).fill(-1);
@@ -136,7 +155,7 @@ function grouped(t: Trace, ops: number[], keyOf: (op: number) => number, fill: (
     }
   }
   return {
-    ...fill(keys, members), count: keys.length, lanes: Math.max(1, names.length), laneNames: names, nodeOfOp, omitted,
+    ...fill(keys, members), odd: Uint8Array.from(members, (list) => list.reduce((most, op) => Math.max(most, oddOps(t)[op]!), 0)), count: keys.length, lanes: Math.max(1, names.length), laneNames: names, nodeOfOp, omitted,
     lane: Int32Array.from(members, (list) => lane.get(t.ops.stream[list.at(-1)!]!) ?? 0),
     from: Int32Array.from(from!), to: Int32Array.from(to!), array: Int32Array.from(array!), weight: Int32Array.from(weight!),
   };

@@ -9,6 +9,7 @@ import { word } from '../../trace/columns';
 import { inWorker } from '../../trace/open';
 import type { Trace } from '../../trace/model';
 import { Surface } from '../../ui/canvas';
+import { follow } from '../../ui/gesture';
 import type { View } from '../../ui/shell';
 import { showTip } from '../../ui/tooltip';
 import { type Camera, drawGraph, type GraphScene, visible } from './draw';
@@ -36,6 +37,7 @@ function longEdges(nodes: Nodes, layout: Layout): Int32Array {
 
 export const dependencies: View = {
   panel: true,
+  analysed: true,
   open(host, t) {
     let place = placesOf.get(t) ?? firstPlace(t);
     let scene: GraphScene | null = null;
@@ -198,32 +200,19 @@ export const dependencies: View = {
       if (event.shiftKey || event.deltaX) move(event.deltaX || event.deltaY, 0);
       else zoom(Math.exp(-Math.max(-1, Math.min(1, event.deltaY * 0.0022))), ...surface.at(event));
     }, { passive: false });
-    let drag: { x: number; y: number; moved: boolean } | null = null;
-    canvas.onpointerdown = (event) => {
-      if (event.button === 0) drag = { x: event.clientX, y: event.clientY, moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    };
-    canvas.onpointermove = (event) => {
-      if (drag) {
-        const [dx, dy] = [drag.x - event.clientX, drag.y - event.clientY];
-        if (!drag.moved && Math.abs(dx) + Math.abs(dy) < 4) return;
-        drag = { x: event.clientX, y: event.clientY, moved: true };
-        canvas.classList.add('moving');
-        showTip(null, 0, 0);
-        return move(dx, dy);
-      }
-      const node = nodeAt(event);
-      if (scene && node !== scene.hover) {
-        scene.hover = node;
-        redraw();
-      }
-      showTip(node < 0 || !scene ? null : tip(t, scene.nodes, node), event.clientX, event.clientY);
-    };
-    canvas.onpointerup = (event) => {
-      canvas.classList.remove('moving');
-      if (drag && !drag.moved) pick(nodeAt(event));
-      drag = null;
-    };
+    follow(canvas, {
+      pan: (dx, dy) => move(-dx, -dy),
+      pinch: zoom,
+      tap: (event) => pick(nodeAt(event)),
+      hover(event) {
+        const node = event ? nodeAt(event) : -1;
+        if (scene && node !== scene.hover) {
+          scene.hover = node;
+          redraw();
+        }
+        showTip(node < 0 || !scene || !event ? null : tip(t, scene.nodes, node), event?.clientX ?? 0, event?.clientY ?? 0);
+      },
+    });
     canvas.onmouseleave = () => showTip(null, 0, 0);
     canvas.ondblclick = (event) => open(nodeAt(event));
     canvas.addEventListener('keydown', (event) => {

@@ -4,7 +4,7 @@ import { effect } from '@preact/signals-core';
 import { html, nothing, render } from 'lit-html';
 import { colour, kindColour, kindVariable, theme } from '../../colour';
 import * as f from '../../format';
-import { focus, select } from '../../state';
+import { analysis, focus, select } from '../../state';
 import { word } from '../../trace/columns';
 import { opLabel, type Life, type Trace } from '../../trace/model';
 import { fit, Surface } from '../../ui/canvas';
@@ -13,20 +13,20 @@ import { DataTable, type Column } from '../../ui/table';
 import { showTip } from '../../ui/tooltip';
 import { Axis, control } from '../timeline/axis';
 import { axisOf, curveOf } from '../timeline';
-import { peakTime, stack, type Stack } from './stack';
+import { stack, type Stack } from './stack';
 
 const GUTTER = 84;
 const RULER = 24;
 /** Placing more buffers than this would take too long; the largest are kept. */
 const MAX_LIVES = 20_000;
-const stacks = new WeakMap<Trace, { rows: number[]; stack: Stack; peak: number }>();
+const stacks = new WeakMap<Trace, { rows: number[]; stack: Stack }>();
 
 function stackOf(t: Trace) {
   let known = stacks.get(t);
   if (!known) {
     let rows = t.lives.map((_, i) => i);
     if (rows.length > MAX_LIVES) rows = rows.sort((a, b) => t.lives[b]!.bytes - t.lives[a]!.bytes).slice(0, MAX_LIVES).sort((a, b) => a - b);
-    known = { rows, stack: stack(rows.map((row) => t.lives[row]!)), peak: peakTime(t) };
+    known = { rows, stack: stack(rows.map((row) => t.lives[row]!)) };
     stacks.set(t, known);
   }
   return known;
@@ -40,7 +40,7 @@ function columns(t: Trace, total: number): Column[] {
     { title: 'Buffer', text: (r) => String(life(r).buffer), key: (r) => life(r).buffer, right: true },
     { title: 'Size', text: (r) => f.bytes(life(r).bytes), key: (r) => life(r).bytes, right: true, bar: (r) => life(r).bytes / total, width: 1.2 },
     { title: 'Made for', text: (r) => (life(r).op < 0 ? '' : opLabel(t, life(r).op)), swatch: (r) => kindVariable(kindOfLife(t, life(r))), width: 2 },
-    { title: 'Call site', text: (r) => (life(r).op < 0 ? '' : word(t.ops.call_site, life(r).op)), width: 2 },
+    { title: 'Call site', tail: true, text: (r) => (life(r).op < 0 ? '' : word(t.ops.call_site, life(r).op)), width: 2 },
     { title: 'From', text: (r) => (life(r).before ? 'before' : f.time(life(r).start)), key: (r) => life(r).start, right: true },
     { title: 'For', text: (r) => f.time(life(r).end - life(r).start), key: (r) => life(r).end - life(r).start, right: true },
     { title: 'Until', text: (r) => (life(r).after ? 'held' : f.time(life(r).end)), key: (r) => life(r).end, right: true },
@@ -49,18 +49,21 @@ function columns(t: Trace, total: number): Column[] {
 
 export const memory: View = {
   panel: true,
+  analysed: true,
   open(host, t) {
     const { memory: m } = t.manifest;
+    const used = analysis.peek()?.memory;
     if (t.lives.length === 0) {
       render(html`<p class="muted empty-row">No memory events are in this trace.</p>`, host);
       return () => {};
     }
-    const { rows, stack: placed, peak } = stackOf(t);
+    const { rows, stack: placed } = stackOf(t);
+    const peak = used?.peak_ns ?? -1;
     const axis: Axis = axisOf(t);
     const curve = curveOf(t);
     const scene = { selected: -1, hover: -1, axis, curve, rows, placed, peak };
     render(html`<div class="tools">
-      <span><b>${f.bytes(m.peak)}</b> <span class="muted">peak at ${f.time(peak)}</span></span>
+      ${used ? html`<span><b>${f.bytes(used.peak)}</b> <span class="muted">peak at ${f.time(used.peak_ns)}</span></span>` : nothing}
       <span>${f.bytes(m.activeAtEnd)} <span class="muted">active at the end</span></span><span>${f.bytes(m.cacheAtEnd)} <span class="muted">cache at the end</span></span>
       <span>${m.limit > 0 ? f.bytes(m.limit) : 'none'} <span class="muted">limit</span></span>
       ${rows.length < t.lives.length ? html`<span class="badge warn">only the ${f.count(rows.length)} largest of ${f.count(t.lives.length)} buffers are drawn</span>` : nothing}
@@ -72,9 +75,12 @@ export const memory: View = {
       axis.all();
       redraw();
     };
-    const live = rows.filter((row) => t.lives[row]!.start <= peak && (t.lives[row]!.end > peak || t.lives[row]!.after));
-    const most = Math.max(...live.map((row) => t.lives[row]!.bytes), 1);
-    const atPeak = new DataTable('Held at the peak', columns(t, most), (row) => select('buffer', row), { sort: 1 }).set(live, `${f.plural(live.length, 'buffer')}, ${f.bytes(live.reduce((sum, row) => sum + t.lives[row]!.bytes, 0))}`);
+    // All buffers are asked, drawn or not; how many there are and how much they hold is the analysis' to say.
+    const live = used ? t.lives.flatMap((life, row) => (life.start <= peak && (life.end > peak || life.after) && !life.before && life.device === used.device ? [row] : [])) : [];
+    const most = live.reduce((best, row) => Math.max(best, t.lives[row]!.bytes), 1);
+    const before = used && used.held_before > 0 ? `, and ${f.bytes(used.held_before)} from before the window` : '';
+    const atPeak = new DataTable('Held at the peak', columns(t, most), (row) => select('buffer', row), { sort: 1 })
+      .set(live, used ? `${f.plural(used.held_count, 'buffer')}, ${f.bytes(used.peak - used.held_before)}${before}` : 'being computed');
     const largest = t.lives.reduce((best, life) => Math.max(best, life.bytes), 1);
     const all = new DataTable('All buffers', columns(t, largest), (row) => select('buffer', row), { sort: 1 }).set(t.lives.map((_, i) => i), f.plural(t.lives.length, 'buffer'));
     host.querySelector('.columns')!.append(atPeak.element, all.element);
@@ -84,7 +90,7 @@ export const memory: View = {
       const at = rows.findIndex((row, i) => t.lives[row]!.start <= time && time <= t.lives[row]!.end && placed.offset[i]! <= byte && byte < placed.offset[i]! + t.lives[row]!.bytes);
       return at < 0 ? -1 : rows[at]!;
     };
-    control(surface.canvas, axis, redraw, (event) => select('buffer', lifeAt(...surface.at(event))));
+    control(surface.canvas, axis, { changed: redraw, tap: (event) => select('buffer', lifeAt(...surface.at(event))) });
     surface.canvas.onmousemove = (event) => {
       const [x, y] = surface.at(event);
       if (y < chartTop(surface)) {
@@ -151,7 +157,7 @@ function draw(s: Surface, t: Trace, { selected, hover, axis, curve, rows, placed
     if (x < GUTTER) continue;
     c.moveTo(x, RULER - 6);
     c.lineTo(x, height);
-    c.fillText(text, x + 4, RULER / 2);
+    if (x + 8 + c.measureText(text).width <= width) c.fillText(text, x + 4, RULER / 2);
   }
   c.stroke();
   c.save();
@@ -202,6 +208,7 @@ function draw(s: Surface, t: Trace, { selected, hover, axis, curve, rows, placed
     }
   });
   const x = axis.x(peak);
+  if (peak >= 0) {
   c.strokeStyle = colour('text');
   c.setLineDash([2, 3]);
   c.beginPath();
@@ -211,6 +218,7 @@ function draw(s: Surface, t: Trace, { selected, hover, axis, curve, rows, placed
   c.setLineDash([]);
   c.fillStyle = colour('text');
   c.fillText('peak', Math.min(x + 4, width - 34), RULER + 7);
+  }
   c.restore();
   c.fillStyle = colour('panel');
   c.fillRect(0, 0, GUTTER, height);

@@ -1,6 +1,6 @@
 // Gives each buffer a place of its own: a range of bytes that nothing else has during its life, as low as it goes.
 
-import type { Life, Trace } from '../../trace/model';
+import type { Life } from '../../trace/model';
 
 export interface Stack {
   /** First byte of each life. */
@@ -46,12 +46,4 @@ export function stack(lives: Life[]): Stack {
     height = Math.max(height, at + life.bytes);
   }
   return { offset, height };
-}
-
-/** The moment of the largest active memory. */
-export function peakTime(t: Trace): number {
-  const { active, time_ns } = t.memory;
-  let best = 0;
-  for (let i = 1; i < active.length; i++) if (active[i]! > active[best]!) best = i;
-  return active.length > 0 && active[best]! >= t.manifest.memory.activeAtStart ? time_ns[best]! : t.begin;
 }

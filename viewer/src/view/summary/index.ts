@@ -3,32 +3,54 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html';
 import { kindVariable } from '../../colour';
 import * as f from '../../format';
-import { loadTime, show } from '../../state';
+import { analysis, loadTime, refusal, show, type ViewName } from '../../state';
+import type { Analysis, Cost, Maker } from '../../analysis/types';
 import { KIND_LABELS, KINDS } from '../../trace/kind';
 import type { Trace } from '../../trace/model';
 import type { View } from '../../ui/shell';
 import { DataTable } from '../../ui/table';
-import { busyTime, insights } from './insights';
+import { amount, insights, isGood } from './insights';
 
 const figure = (value: string, name: string, title = '') => html`<div class="figure" title=${title}><b>${value}</b><span>${name}</span></div>`;
 
-function figures(t: Trace): TemplateResult {
-  const span = t.end - t.begin;
-  const launched = t.kernels.reduce((sum, kernel) => sum + kernel.time, 0);
-  const { memory } = t.manifest;
+function figures(t: Trace, a: Analysis): TemplateResult {
+  const { totals, memory, kernels } = a;
+  const { limit } = t.manifest.memory;
   return html`<div class="figures">
-    ${figure(f.time(t.manifest.duration || span), 'window')} ${figure(f.time(launched), 'in launches, all streams')}
-    ${figure(f.percent(busyTime(t), span), 'of it some stream busy')} ${figure(f.count(t.launches.rows), 'launches')}
-    ${figure(f.count(t.ops.rows), 'operations and inputs')} ${figure(f.count(t.kernels.length), 'kernels')}
-    ${figure(f.bytes(memory.peak), memory.limit > 0 ? `peak memory, ${f.percent(memory.peak, memory.limit)} of the limit` : 'peak memory', `${f.count(memory.peak)} bytes`)}
+    ${figure(f.time(totals.duration_ns), 'window')} ${figure(f.time(totals.launch_ns), 'in launches, all streams')}
+    ${figure(f.percent(totals.busy_ns, totals.duration_ns), 'of it some stream busy')} ${figure(f.count(totals.counts.launches!), 'launches')}
+    ${figure(f.count(totals.counts.ops!), 'operations and inputs')} ${figure(f.count(kernels.length), 'kernels')}
+    ${figure(f.bytes(memory.peak), limit > 0 ? `peak memory, ${f.percent(memory.peak, limit)} of the limit` : 'peak memory', `${f.count(memory.peak)} bytes`)}
   </div>`;
 }
 
-function insightList(t: Trace): TemplateResult {
-  const found = insights(t);
+/** Who made the first NaN, from what, and how far it went. */
+function story(t: Trace, { finite }: Analysis): TemplateResult | typeof nothing {
+  if (isGood(finite)) return nothing;
+  const go = (id: number, target: ViewName, text: string) => {
+    const row = t.arrays.row(id);
+    return row < 0 ? nothing : html`<button class="small" @click=${() => show(target, 'op', row)}>${text}</button>`;
+  };
+  const maker = (m: Maker, i: number) => html`<li class="bad"><i></i><div>
+      <b>${i === 0 ? 'First made by' : 'Also made by'} ${m.label ?? m.name}</b> <span class="muted">#${m.op} ${m.label ? m.name : ''}</span> at <code>${m.call_site}</code>: ${amount(m.nan, m.inf)}, although everything it reads is finite.
+      ${m.element ? html`<br />Element [${m.element.index.join(', ')}] is ${m.element.value}${m.element.read.length > 0 ? html`, from ${m.element.read.join(', ')}` : nothing}.` : nothing}
+      ${m.among.length > 1 ? html`<br /><span class="muted">One of the ${m.among.length} operations of its launch: ${m.among.map((id) => `#${id}`).join(' ')}. <code>pellucid check</code> tells which.</span>` : nothing}
+    </div>${go(m.op, 'tensor', 'Tensor')} ${go(m.op, 'dependencies', 'Spread')}</li>`;
+  return html`<section class="card insights story" aria-label="NaN and infinity"><h2>NaN and infinity</h2><ul>
+    ${finite.given.slice(0, 3).map((g) => html`<li class="warn"><i></i><div>Array #${g.array} came with ${amount(g.nan, g.inf)} (${g.what}).</div>${go(g.array, 'dependencies', 'Spread')}</li>`)}
+    ${finite.makers.slice(0, 3).map(maker)}
+    ${finite.made > 3 ? html`<li class="bad"><i></i><div>So did ${f.plural(finite.made - 3, 'other operation')}.</div></li>` : nothing}
+    ${finite.passed_on > 0 ? html`<li><i></i><div>Passed on by ${f.plural(finite.passed_on, 'later operation')}; the red path in graph and timeline.</div></li>` : nothing}
+  </ul></section>`;
+}
+
+function insightList(t: Trace, a: Analysis): TemplateResult {
+  const found = insights(t, a);
   return html`<section class="card insights"><h2>Insights</h2>
     ${found.length === 0 ? html`<p class="muted">Nothing stands out.</p>` : nothing}
-    <ul>${found.map(({ level, text, go }) => html`<li class=${level}><i></i><div>${text}</div>${go ? html`<button class="small" @click=${() => show(go.view, go.kind, go.row)}>Show</button>` : nothing}</li>`)}</ul>
+    <ul>${found.map(({ level, gain, text, advice, go }) => html`<li class=${level}><i></i><div>${text}${advice ? html`<br /><span class="muted">${advice}</span>` : nothing}</div>
+      ${gain ? html`<span class="gain" title="What it would gain at most">−${f.time(gain)}</span>` : nothing}
+      ${go ? html`<button class="small" @click=${() => show(go.view, go.kind, go.row)}>Show</button>` : nothing}</li>`)}</ul>
   </section>`;
 }
 
@@ -49,17 +71,22 @@ function about(t: Trace): TemplateResult {
   </section>`;
 }
 
-function kernelTable(t: Trace): DataTable {
-  const total = t.kernels.reduce((sum, kernel) => sum + kernel.time, 0);
-  const k = (row: number) => t.kernels[row]!;
+/** The viewer's number of a kernel of the analysis. */
+function numberOf(t: Trace, { name, device }: Cost): number {
+  return t.kernels.findIndex((kernel) => kernel.name === name && kernel.device === device);
+}
+
+function kernelTable(t: Trace, { kernels }: Analysis): DataTable {
+  const k = (row: number) => kernels[row]!;
+  const kinds = kernels.map((kernel) => t.kernels[numberOf(t, kernel)]?.kind ?? 0);
   return new DataTable('Kernels by time', [
-    { title: 'Kernel', text: (r) => k(r).name, swatch: (r) => kindVariable(k(r).kind), width: 3 },
-    { title: 'Share', text: (r) => f.percent(k(r).time, total), key: (r) => k(r).time, right: true, bar: (r) => k(r).time / total, width: 1.4 },
-    { title: 'Time', text: (r) => f.time(k(r).time), key: (r) => k(r).time, right: true, width: 1.2 },
-    { title: 'Launches', text: (r) => f.count(k(r).rows.length), key: (r) => k(r).rows.length, right: true },
-    { title: 'Bandwidth', text: (r) => f.rate(k(r).bytes, k(r).time, 'B/s'), key: (r) => k(r).bytes / k(r).time, right: true, width: 1.4 },
-    { title: 'Compute', text: (r) => f.rate(k(r).flops, k(r).time, 'FLOP/s'), key: (r) => k(r).flops / k(r).time, right: true, width: 1.5 },
-  ], (row) => show('kernels', 'kernel', row), { sort: 1, maxRows: 200 }).set(t.kernels.map((_, i) => i), f.plural(t.kernels.length, 'kernel'));
+    { title: 'Kernel', text: (r) => k(r).name, swatch: (r) => kindVariable(kinds[r]!), width: 3 },
+    { title: 'Share', text: (r) => f.percent(k(r).share, 1), key: (r) => k(r).share, right: true, bar: (r) => k(r).share, width: 1.4 },
+    { title: 'Time', text: (r) => f.time(k(r).time_ns), key: (r) => k(r).time_ns, right: true, width: 1.2 },
+    { title: 'Launches', text: (r) => f.count(k(r).count), key: (r) => k(r).count, right: true },
+    { title: 'Bandwidth', text: (r) => f.rate(k(r).bytes, k(r).time_ns, 'B/s'), key: (r) => k(r).gb_per_s, right: true, width: 1.4 },
+    { title: 'Compute', text: (r) => f.rate(k(r).flops, k(r).time_ns, 'FLOP/s'), key: (r) => k(r).gflop_per_s, right: true, width: 1.5 },
+  ], (row) => show('kernels', 'kernel', numberOf(t, k(row))), { sort: 1, maxRows: 200 }).set(kernels.map((_, i) => i), f.plural(kernels.length, 'kernel'));
 }
 
 function kindTable(t: Trace): DataTable {
@@ -82,23 +109,26 @@ function kindTable(t: Trace): DataTable {
   return table;
 }
 
-function streamTable(t: Trace): DataTable {
-  const span = t.end - t.begin;
-  const track = (row: number) => t.tracks[row]!;
-  const busy = (row: number) => track(row).busy.at(-1)!;
+function streamTable({ streams }: Analysis): DataTable {
+  const s = (row: number) => streams[row]!;
   return new DataTable('Streams', [
-    { title: 'Stream', text: (r) => `${track(r).stream} ${track(r).label}`, key: (r) => track(r).stream, width: 2 },
-    { title: 'Device', text: (r) => track(r).device, width: 2 },
-    { title: 'Busy', text: (r) => f.percent(busy(r), span), key: busy, right: true, bar: (r) => busy(r) / span },
-    { title: 'Time', text: (r) => f.time(busy(r)), key: busy, right: true },
-    { title: 'Launches', text: (r) => f.count(track(r).rows.length), key: (r) => track(r).rows.length, right: true },
-  ], () => {}, { sort: 0, descending: false }).set(t.tracks.map((_, i) => i));
+    { title: 'Stream', text: (r) => `${s(r).stream} ${s(r).label}`, key: (r) => s(r).stream, width: 2 },
+    { title: 'Device', text: (r) => s(r).device, width: 2 },
+    { title: 'Busy', text: (r) => f.percent(s(r).busy_share, 1), key: (r) => s(r).busy_share, right: true, bar: (r) => s(r).busy_share },
+    { title: 'Time', text: (r) => f.time(s(r).busy_ns), key: (r) => s(r).busy_ns, right: true },
+    { title: 'Launches', text: (r) => f.count(s(r).launches), key: (r) => s(r).launches, right: true },
+    { title: 'In gaps', hint: 'Time between launches in which nothing ran', text: (r) => f.time(s(r).gap_ns), key: (r) => s(r).gap_ns, right: true },
+  ], () => {}, { sort: 0, descending: false }).set(streams.map((_, i) => i));
 }
 
 export const summary: View = {
   panel: false,
+  analysed: true,
   open(host, t) {
-    render(html`<div class="page">${figures(t)} ${insightList(t)} ${about(t)} ${kernelTable(t).element} ${kindTable(t).element} ${streamTable(t).element}</div>`, host);
+    const a = analysis.peek();
+    render(html`<div class="page">${a ? html`${figures(t, a)} ${story(t, a)} ${insightList(t, a)}`
+      : html`<section class="card insights" role="status"><h2>Analysis</h2><p class="muted">${refusal.peek() || 'Being computed; the timeline is ready.'}</p></section>`}
+      ${about(t)} ${a ? html`${kernelTable(t, a).element} ${kindTable(t).element} ${streamTable(a).element}` : nothing}</div>`, host);
     return () => {};
   },
 };

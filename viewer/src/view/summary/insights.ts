@@ -1,89 +1,65 @@
-// What a person should look at first, found by simple rules over the whole trace.
+// What a person should look at first. Everything is taken from the analysis; here it only gets its words and its place
+// to go to.
 
+import type { Analysis, Cause, Finite } from '../../analysis/types';
 import * as f from '../../format';
 import type { Selection, ViewName } from '../../state';
 import { word } from '../../trace/columns';
-import { KINDS } from '../../trace/kind';
-import { duration, inputsOf, isUnused, opLabel, type Trace } from '../../trace/model';
+import { opLabel, type Trace } from '../../trace/model';
 
 export interface Insight {
   level: 'bad' | 'warn' | 'note';
+  /** What it would gain at most, in nanoseconds. */
+  gain?: number;
   text: string;
+  advice?: string;
   /** Where to look. */
   go?: { view: ViewName; kind: Selection['kind']; row: number };
 }
 
-/** Operations whose result has NaN or Inf although everything they read is finite. */
-export function numberFaults(t: Trace): number[] {
-  const bad = (op: number) => {
-    const stat = t.statOfArray.row(t.ops.id[op]!);
-    return stat >= 0 && t.stats.nan[stat]! + t.stats.inf[stat]! > 0;
-  };
-  const out: number[] = [];
-  for (let row = 0; row < t.stats.rows; row++) {
-    if (t.stats.nan[row]! + t.stats.inf[row]! === 0) continue;
-    const op = t.arrays.row(t.stats.array[row]!);
-    if (op >= 0 && !inputsOf(t, op).some(bad)) out.push(op);
-  }
-  return out.sort((a, b) => a - b);
+const LOOK: Record<string, ViewName> = { unfused: 'dependencies', copy: 'dependencies', dead_result: 'dependencies', repeated: 'dependencies' };
+const CAUSES: Record<Cause, string> = {
+  first_launch: 'were the first of their kernel, which was compiled or cold', first_touch: 'wrote to memory fresh from the system',
+  shared: 'ran beside another stream of the same device', outside: 'have no cause in the trace: another process, or the system',
+};
+
+/** The same rule as the crate's: an infinity that somebody put there is a mask. */
+export const isGood = (finite: Finite): boolean => finite.made === 0 && finite.given.every((given) => given.nan === 0);
+
+export const causeOf = (cause: Cause): string => CAUSES[cause];
+
+/** `2 NaN and 3 infinite` */
+export function amount(nan: number, inf: number): string {
+  const parts = [nan > 0 || inf === 0 ? `${f.count(nan)} NaN` : '', inf > 0 ? `${f.count(inf)} infinite` : ''];
+  return parts.filter(Boolean).join(' and ');
 }
 
-/** Time in which at least one stream runs a launch. */
-export function busyTime(t: Trace): number {
-  let [total, end] = [0, -Infinity];
-  const next = t.tracks.map(() => 0);
-  for (;;) {
-    let best = -1;
-    for (let k = 0; k < t.tracks.length; k++) {
-      if (next[k]! < t.tracks[k]!.rows.length && (best < 0 || t.tracks[k]!.start[next[k]!]! < t.tracks[best]!.start[next[best]!]!)) best = k;
-    }
-    if (best < 0) return total;
-    const [from, to] = [t.tracks[best]!.start[next[best]!]!, t.tracks[best]!.end[next[best]!]!];
-    next[best]!++;
-    if (to > end) {
-      total += to - Math.max(from, end);
-      end = to;
-    }
-  }
-}
-
-export function insights(t: Trace): Insight[] {
+export function insights(t: Trace, a: Analysis): Insight[] {
   const out: Insight[] = [];
-  const first = (ops: number[]) => `${opLabel(t, ops[0]!)} (#${t.ops.id[ops[0]!]}, ${word(t.ops.call_site, ops[0]!)})`;
-  const at = (view: ViewName, ops: number[]): Insight['go'] => ({ view, kind: 'op', row: ops[0]! });
-
-  const failed = collect(t, (op) => t.ops.error.codes[op]! >= 0);
-  if (failed.length > 0) out.push({ level: 'bad', text: `${f.plural(failed.length, 'operation')} failed; the first is ${first(failed)}: ${word(t.ops.error, failed[0]!)}`, go: at('dependencies', failed) });
-  const faults = numberFaults(t);
-  if (faults.length > 0) out.push({ level: 'bad', text: `NaN or Inf first appears in ${first(faults)}, although everything it reads is finite.${faults.length > 1 ? ` So it does in ${f.plural(faults.length - 1, 'other operation')}.` : ''}`, go: at('tensor', faults) });
-  const fallbacks = collect(t, (op) => t.ops.fallback[op] === 1);
-  if (fallbacks.length > 0) out.push({ level: 'warn', text: `${f.plural(fallbacks.length, 'operation')} of a GPU stream ran on the CPU; the first is ${first(fallbacks)}.`, go: at('timeline', fallbacks) });
-  const unused = collect(t, (op) => isUnused(t, op));
-  if (unused.length > 0) {
-    const time = unused.reduce((sum, op) => sum + duration(t, t.launchOfOp[op]!), 0);
-    out.push({ level: 'warn', text: `${f.plural(unused.length, 'result')} were given up without being read by another operation (${f.time(time)} of launches); the first is ${first(unused)}. Reading a result from the host is not recorded.`, go: at('dependencies', unused) });
+  const failed = t.ops.error.codes.findIndex((code) => code >= 0);
+  if (a.totals.errors > 0 && failed >= 0) {
+    out.push({
+      level: 'bad', text: `${f.plural(a.totals.errors, 'operation')} failed; the first is ${opLabel(t, failed)} (#${t.ops.id[failed]}, ${word(t.ops.call_site, failed)}): ${word(t.ops.error, failed)}`,
+      go: { view: 'dependencies', kind: 'op', row: failed },
+    });
   }
-  const { peak, limit } = t.manifest.memory;
-  if (limit > 0 && peak > limit * 0.9) out.push({ level: 'warn', text: `Memory reached ${f.bytes(peak)}, ${f.percent(peak, limit)} of the limit of ${f.bytes(limit)}.` });
-  const span = t.end - t.begin;
-  const busy = busyTime(t);
-  if (t.launches.rows > 0 && busy < span * 0.5) out.push({ level: 'note', text: `Some stream was busy for ${f.percent(busy, span)} of the window; the rest is waiting or work outside of Pellucid.` });
-  let tiny = 0;
-  for (let i = 0; i < t.launches.rows; i++) if (duration(t, i) < 5_000) tiny++;
-  if (tiny > 20 && tiny > t.launches.rows / 3) out.push({ level: 'note', text: `${f.count(tiny)} of ${f.plural(t.launches.rows, 'launch', 'launches')} took less than 5 µs; larger arrays or more fusion would spend less on starting them.` });
-  const copies = collect(t, (op) => ['assembly', 'layout'].includes(KINDS[t.kindOfOp[op]!]!) && t.launchOfOp[op]! >= 0);
-  const copied = copies.reduce((sum, op) => sum + t.ops.bytes[op]!, 0);
-  const moved = t.launches.bytes.reduce((sum, b) => sum + b, 0);
-  if (copied > moved * 0.15 && copies.length > 0) out.push({ level: 'note', text: `${f.percent(copied, moved)} of all bytes are moved by copies; the first is ${first(copies)}.`, go: at('dependencies', copies) });
-  let host = 0;
-  for (let i = 0; i < t.sync.rows; i++) if (t.sync.waiter[i] === -1) host += t.sync.duration_ns[i]!;
-  if (host > span * 0.3) out.push({ level: 'note', text: `The host waited for streams for ${f.time(host)}, ${f.percent(host, span)} of the window.` });
+  for (const { kind, gain_ns, text, advice, examples } of a.insights) {
+    const row = examples.length > 0 ? t.arrays.row(examples[0]!) : -1;
+    out.push({ level: kind === 'fallback' ? 'warn' : 'note', gain: gain_ns, text, advice, ...(row >= 0 ? { go: { view: LOOK[kind] ?? 'timeline', kind: 'op' as const, row } } : {}) });
+  }
+  const { outliers, totals, memory, waits } = a;
+  if (outliers.count > 0) {
+    const causes = (Object.entries(outliers.causes) as [Cause, number][]).map(([cause, n]) => `${f.count(n)} ${CAUSES[cause]}`);
+    const row = t.launchIds.row(outliers.worst[0]!.launch);
+    out.push({
+      level: 'note', gain: outliers.lost_ns, text: `${f.plural(outliers.count, 'launch', 'launches')} took more than three times as long as others of their kernel: ${causes.join('; ')}`,
+      ...(row >= 0 ? { go: { view: 'timeline' as const, kind: 'launch' as const, row } } : {}),
+    });
+  }
+  const { limit } = t.manifest.memory;
+  if (limit > 0 && memory.peak > limit * 0.9) out.push({ level: 'warn', text: `Memory reached ${f.bytes(memory.peak)}, ${f.percent(memory.peak, limit)} of the limit of ${f.bytes(limit)}.` });
+  if (totals.counts.launches! > 0 && totals.busy_ns < totals.duration_ns * 0.5) out.push({ level: 'note', text: `Some stream was busy for ${f.percent(totals.busy_ns, totals.duration_ns)} of the window; the rest is waiting or work outside of Pellucid.` });
+  if (waits.host_ns > totals.duration_ns * 0.3) out.push({ level: 'note', text: `The host waited for streams for ${f.time(waits.host_ns)}, ${f.percent(waits.host_ns, totals.duration_ns)} of the window.` });
   for (const native of t.manifest.native) out.push({ level: 'note', text: `${native.kind}: ${native.ok ? `written to ${native.path}` : native.message}` });
-  return out;
-}
-
-function collect(t: Trace, wanted: (op: number) => boolean): number[] {
-  const out: number[] = [];
-  for (let op = 0; op < t.ops.rows; op++) if (wanted(op)) out.push(op);
   return out;
 }

@@ -4,17 +4,17 @@ import { effect } from '@preact/signals-core';
 import { html, nothing, render } from 'lit-html';
 import { kindVariable, theme } from '../../colour';
 import * as f from '../../format';
-import { focus, select } from '../../state';
+import { focus, marks, select } from '../../state';
 import { word } from '../../trace/columns';
 import { dtypesOf, opLabel, shapesOf, type Trace } from '../../trace/model';
 import { readTensor } from '../../trace/open';
 import { Surface } from '../../ui/canvas';
+import { follow } from '../../ui/gesture';
 import type { View } from '../../ui/shell';
 import { DataTable } from '../../ui/table';
 import { showTip } from '../../ui/tooltip';
-import { numberFaults } from '../summary/insights';
 import { readNpy, statistics, type Statistics, type Tensor } from './npy';
-import { drawHeat, drawHistogram, type Heat, type HeatOptions } from './plots';
+import { binAt, drawHeat, drawHistogram, type Heat, type HeatOptions, type Mode } from './plots';
 
 /** Operations with statistics or data, by row. */
 function rowsOf(t: Trace): Int32Array {
@@ -51,17 +51,30 @@ interface Shown {
   stats: Statistics | null;
   options: HeatOptions;
   error: string;
+  /** The operation whose result was taken off, or -1. */
+  against?: number;
+}
+
+const MODES: [Mode, string][] = [['values', 'Values'], ['faults', 'NaN map'], ['image', 'Image'], ['wave', 'Curve']];
+
+/** Everything in sight, by value. */
+const whole = (): HeatOptions => ({ slice: { rowAxis: -1, columnAxis: -1, index: [] }, mode: 'values', scale: 1, row: 0, column: 0 });
+
+/** The difference of two arrays of one shape, element by element. */
+function differenceOf(a: Tensor, b: Tensor): Tensor {
+  return { ...a, dtype: `${a.dtype} − ${b.dtype}`, at: (i) => a.at(i) - b.at(i) };
 }
 
 export const tensor: View = {
   panel: true,
+  analysed: true,
   open(host, t) {
     const rows = rowsOf(t);
     if (rows.length === 0) {
       render(html`<p class="muted empty-row">This trace was captured in mode ${t.manifest.mode || 'timeline'}: it holds neither statistics nor data. Capture with mode stats, replay or full.</p>`, host);
       return () => {};
     }
-    const producers = numberFaults(t);
+    const producers = marks.peek()?.made ?? [];
     const list = table(t, new Set(producers)).set(rows, f.plural(rows.length, 'array'));
     const right = document.createElement('div');
     right.className = 'tensor';
@@ -69,8 +82,11 @@ export const tensor: View = {
     columns.className = 'columns';
     columns.append(list.element, right);
     host.append(columns);
-    let shown: Shown = { op: -1, tensor: null, stats: null, options: { slice: { rowAxis: -1, columnAxis: -1, index: [] }, faults: false }, error: '' };
+    let shown: Shown = { op: -1, tensor: null, stats: null, options: whole(), error: '' };
     let heat: Heat | null = null;
+    let [log, bin] = [false, -1];
+    /** The array that others are compared with. */
+    let pinned: { op: number; tensor: Tensor } | null = null;
     const box = (name: string) => {
       const element = document.createElement('div');
       element.className = name;
@@ -80,7 +96,7 @@ export const tensor: View = {
     const controls = document.createElement('div');
     controls.className = 'sliders';
     right.append(top, histogramBox, controls, heatBox);
-    const histogram = new Surface(histogramBox, (s) => drawHistogram(s, shown.stats), 'Histogram');
+    const histogram = new Surface(histogramBox, (s) => drawHistogram(s, shown.stats, log, bin), 'Histogram');
     const map = new Surface(heatBox, (s) => {
       if (shown.tensor && shown.stats) heat = drawHeat(s, shown.tensor, shown.stats, shown.options, theme.value === 'dark');
     }, 'Heat map');
@@ -88,12 +104,69 @@ export const tensor: View = {
       histogram.draw();
       map.draw();
     };
+    histogram.canvas.onmousemove = (event) => {
+      const { stats } = shown;
+      const next = stats && Number.isFinite(stats.min) ? binAt(histogram.at(event)[0], histogram.width, stats) : -1;
+      if (next !== bin) {
+        bin = next;
+        histogram.draw();
+      }
+      if (!stats || bin < 0) return showTip(null, 0, 0);
+      const step = (stats.max - stats.min) / stats.histogram.length;
+      const count = stats.histogram[bin]!;
+      showTip({ title: f.plural(count, 'element'), lines: [['from', f.real(stats.min + bin * step)], ['to', f.real(stats.min + (bin + 1) * step)], ['share', f.percent(count, shown.tensor?.size ?? 0)]] }, event.clientX, event.clientY);
+    };
+    histogram.canvas.onmouseleave = () => {
+      bin = -1;
+      histogram.draw();
+      showTip(null, 0, 0);
+    };
+    const zoom = (factor: number, x: number, y: number) => {
+      const { options } = shown;
+      if (!heat) return;
+      const [row, column] = [heat.row + (y - heat.y) / heat.cell, heat.column + (x - heat.x) / heat.cell];
+      const before = options.scale;
+      options.scale = Math.max(1, Math.min(4096, before * factor));
+      const by = before / options.scale;
+      options.row = row - (row - heat.row) * by;
+      options.column = column - (column - heat.column) * by;
+      map.draw();
+    };
+    map.canvas.addEventListener('wheel', (event) => {
+      event.preventDefault();
+      zoom(Math.exp(-Math.max(-1, Math.min(1, event.deltaY * 0.003))), ...map.at(event));
+    }, { passive: false });
+    follow(map.canvas, {
+      tap: () => {},
+      pinch: zoom,
+      pan(dx, dy) {
+        if (!heat) return;
+        shown.options.row = heat.row - dy / heat.cell;
+        shown.options.column = heat.column - dx / heat.cell;
+        map.draw();
+      },
+    });
+    map.canvas.addEventListener('keydown', (event) => {
+      const step = { w: 1.5, s: 1 / 1.5 }[event.key];
+      const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+      if (step) zoom(step, map.width / 2, map.height / 2);
+      else if (move && heat) {
+        shown.options.row = heat.row + move[0]! * Math.max(1, heat.rows / 8);
+        shown.options.column = heat.column + move[1]! * Math.max(1, heat.columns / 8);
+        map.draw();
+      } else if (event.key === 'Home') {
+        shown.options.scale = 1;
+        map.draw();
+      } else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
     map.canvas.onmousemove = (event) => {
       const [x, y] = map.at(event);
       const [row, column] = heat ? [Math.floor((y - heat.y) / heat.cell), Math.floor((x - heat.x) / heat.cell)] : [-1, -1];
       if (!heat || !shown.tensor || row < 0 || column < 0 || row >= heat.rows || column >= heat.columns) return showTip(null, 0, 0);
       const { slice } = shown.options;
-      const index = shown.tensor.shape.map((_, axis) => (axis === slice.rowAxis ? row : axis === slice.columnAxis ? column : (slice.index[axis] ?? 0)));
+      const index = shown.tensor.shape.map((_, axis) => (axis === slice.rowAxis ? heat!.row + row : axis === slice.columnAxis ? heat!.column + column : (slice.index[axis] ?? 0)));
       showTip({ title: f.real(shown.tensor.at(heat.position(row, column))), lines: [['index', `[${index.join(', ')}]`], ['exactly', String(shown.tensor.at(heat.position(row, column)))]] }, event.clientX, event.clientY);
     };
     map.canvas.onmouseleave = () => showTip(null, 0, 0);
@@ -115,11 +188,13 @@ export const tensor: View = {
         change();
       }}>${data.shape.map((size, axis) => html`<option value=${axis} ?selected=${slice[key] === axis}>axis ${axis} (${size})</option>`)}</select></label>`;
       render(html`<h2>Elements</h2>
-        <button aria-pressed=${String(options.faults)} @click=${() => { options.faults = !options.faults; change(); }}>NaN map</button>
+        <span class="group" role="group" aria-label="How elements are shown">${MODES.map(([mode, name]) => html`<button aria-pressed=${String(options.mode === mode)} @click=${() => { options.mode = mode; change(); }}>${name}</button>`)}</span>
+        <button aria-pressed=${String(log)} title="Heights of the histogram by logarithm" @click=${() => { log = !log; change(); histogram.draw(); }}>Log</button>
+        <button aria-pressed=${String(pinned !== null)} title="Compare arrays of the same shape with this one" @click=${() => { pinned = pinned ? null : { op: shown.op, tensor: data }; change(); drawTop(); void load(shown.op); }}>${pinned ? 'Stop comparing' : 'Compare with this'}</button>
         ${data.shape.length > 1 ? html`${axisChoice('down', 'rowAxis', 'columnAxis')} ${axisChoice('across', 'columnAxis', 'rowAxis')}` : nothing}
         ${data.shape.map((size, axis) => (axis === slice.rowAxis || axis === slice.columnAxis ? nothing : html`<label>axis ${axis} <input type="range" min="0" max=${size - 1} .value=${String(slice.index[axis])} aria-label=${`Position along axis ${axis}`}
           @input=${(e: Event) => { slice.index[axis] = Number((e.target as HTMLInputElement).value); change(); }} /> <span>${slice.index[axis]} of ${size}</span></label>`))}
-        <span class="legend"><span><i class="swatch" .style=${'background:rgb(214,0,170)'}></i>NaN</span><span><i class="swatch" .style=${'background:rgb(255,166,0)'}></i>Inf</span>${options.faults ? html`<span><i class="swatch" .style=${'background:rgb(130,140,152)'}></i>zero</span>` : nothing}</span>`, controls);
+        <span class="legend"><span><i class="swatch" .style=${'background:rgb(214,0,170)'}></i>NaN</span><span><i class="swatch" .style=${'background:rgb(255,166,0)'}></i>Inf</span>${options.mode === 'faults' ? html`<span><i class="swatch" .style=${'background:rgb(130,140,152)'}></i>zero</span>` : nothing}</span>`, controls);
     };
     const drawTop = () => {
       const { op, stats, error } = shown;
@@ -133,6 +208,7 @@ export const tensor: View = {
       const [nan, inf] = stats ? [stats.nan, stats.inf] : row >= 0 ? [s.nan[row]!, s.inf[row]!] : [NaN, NaN];
       render(html`<h2>${opLabel(t, op)} <span class="muted">#${t.ops.id[op]} · ${dtypesOf(t, op)[0]}[${(shapesOf(t, op)[0] ?? []).join(', ')}]</span></h2>
         ${producers.includes(op) ? html`<p class="badges"><span class="badge bad">produces NaN or Inf from finite inputs</span></p>` : nothing}
+        ${(shown.against ?? -1) >= 0 ? html`<p class="badges"><span class="badge">difference to ${opLabel(t, shown.against!)} #${t.ops.id[shown.against!]}</span></p>` : nothing}
         ${error ? html`<p class="error-text">${error}</p>` : nothing}
         <div class="stats">
           ${figure('min', f.real(stats?.min ?? s.min[row] ?? NaN))} ${figure('max', f.real(stats?.max ?? s.max[row] ?? NaN))} ${figure('mean', f.real(stats?.mean ?? s.mean[row] ?? NaN))}
@@ -141,10 +217,13 @@ export const tensor: View = {
         </div>`, top);
     };
     const load = async (op: number) => {
-      const next: Shown = { op, tensor: null, stats: null, options: { slice: { rowAxis: -1, columnAxis: -1, index: [] }, faults: false }, error: '' };
+      const next: Shown = { op, tensor: null, stats: null, options: whole(), error: '' };
       if (op >= 0 && t.tensors.has(t.ops.id[op]!)) {
         try {
-          const data = readNpy(await readTensor(t, t.ops.id[op]!), dtypesOf(t, op)[0] ?? '');
+          const own = readNpy(await readTensor(t, t.ops.id[op]!), dtypesOf(t, op)[0] ?? '');
+          const comparable = pinned && pinned.op !== op && pinned.tensor.shape.join() === own.shape.join();
+          const data = comparable ? differenceOf(own, pinned!.tensor) : own;
+          next.against = comparable ? pinned!.op : -1;
           const rank = data.shape.length;
           next.tensor = data;
           next.stats = statistics(data);

@@ -5,7 +5,8 @@ import * as f from '../../format';
 import type { Surface } from '../../ui/canvas';
 import type { Statistics, Tensor } from './npy';
 
-export function drawHistogram({ context: c, width, height }: Surface, s: Statistics | null): void {
+/** @param log heights by the logarithm of the counts, so that rare values are seen beside frequent ones */
+export function drawHistogram({ context: c, width, height }: Surface, s: Statistics | null, log: boolean, hover: number): void {
   c.font = '11px system-ui, sans-serif';
   c.textBaseline = 'middle';
   if (!s || !Number.isFinite(s.min)) {
@@ -16,23 +17,31 @@ export function drawHistogram({ context: c, width, height }: Surface, s: Statist
   const [left, right, top, bottom] = [14, width - 14, 18, height - 22];
   const most = Math.max(...s.histogram, 1);
   const w = (right - left) / s.histogram.length;
+  const part = (n: number) => (log ? Math.log1p(n) / Math.log1p(most) : n / most);
   s.histogram.forEach((n, i) => {
-    const h = n === 0 ? 0 : Math.max(1, (n / most) * (bottom - top));
-    c.fillStyle = colour('active');
+    const h = n === 0 ? 0 : Math.max(1, part(n) * (bottom - top));
+    c.fillStyle = colour(i === hover ? 'accent' : 'active');
     c.fillRect(left + i * w, bottom - h, Math.max(1, w - 1), h);
   });
   c.fillStyle = colour('muted');
   c.fillText(f.real(s.min), left, height - 10);
   c.textAlign = 'right';
   c.fillText(f.real(s.max), right, height - 10);
-  c.fillText(`most ${f.plural(most, 'element')} in one of ${s.histogram.length} ranges`, right, 9);
+  c.fillText(`most ${f.plural(most, 'element')} in one of ${s.histogram.length} ranges${log ? ', log scale' : ''}`, right, 9);
   c.textAlign = 'center';
   if (s.min < 0 && s.max > 0) {
     const zero = left + (-s.min / (s.max - s.min)) * (right - left);
-    c.fillText('0', zero, height - 10);
+    // A label beside another one would lie on it.
+    if (zero - left > 50 && right - zero > 50) c.fillText('0', zero, height - 10);
     c.fillRect(zero, bottom, 1, 4);
   }
   c.textAlign = 'left';
+}
+
+/** The range of values under a place of the histogram, or -1. */
+export function binAt(x: number, width: number, s: Statistics): number {
+  const bin = Math.floor(((x - 14) / (width - 28)) * s.histogram.length);
+  return bin >= 0 && bin < s.histogram.length ? bin : -1;
 }
 
 export interface Slice {
@@ -41,10 +50,15 @@ export interface Slice {
   /** Position along every axis; those of the two shown axes are not used. */
   index: number[];
 }
+export type Mode = 'values' | 'faults' | 'image' | 'wave';
 export interface HeatOptions {
   slice: Slice;
-  /** Only tell finite, NaN, infinite and zero elements apart. */
-  faults: boolean;
+  /** Values by colour; only finite, NaN, infinite and zero told apart; brightness or colours as they are; a curve. */
+  mode: Mode;
+  /** The part in sight: how many times closer, and the first row and column. */
+  scale: number;
+  row: number;
+  column: number;
 }
 export interface Heat {
   rows: number;
@@ -52,6 +66,9 @@ export interface Heat {
   x: number;
   y: number;
   cell: number;
+  /** First row and column in sight. */
+  row: number;
+  column: number;
   /** Row-major position of a cell. */
   position(row: number, column: number): number;
 }
@@ -68,17 +85,71 @@ function ramp(part: number, signed: boolean, dark: boolean): [number, number, nu
 
 const FAULTS = { nan: [214, 0, 170], inf: [255, 166, 0], zero: [130, 140, 152] } as const;
 
-export function drawHeat({ context: c, width, height }: Surface, t: Tensor, s: Statistics, { slice, faults }: HeatOptions, dark: boolean): Heat {
+/** What the colours mean, below the map. */
+function scaleBar(c: CanvasRenderingContext2D, s: Statistics, signed: boolean, reach: number, dark: boolean, mode: Mode, width: number, y: number): void {
+  if (mode === 'faults' || !Number.isFinite(s.min)) return;
+  const wide = Math.min(240, width - 120);
+  const [low, high] = signed ? [-reach, reach] : [s.min, s.max];
+  for (let i = 0; i < wide; i++) {
+    const part = i / (wide - 1);
+    const [r, g, b] = mode === 'image' ? [part * 255, part * 255, part * 255] : ramp(signed ? part * 2 - 1 : part, signed, dark);
+    c.fillStyle = `rgb(${r},${g},${b})`;
+    c.fillRect(10 + i, y, 1.5, 10);
+  }
+  c.strokeStyle = colour('line');
+  c.strokeRect(9.5, y - 0.5, wide + 1, 11);
+  c.font = '11px system-ui, sans-serif';
+  c.textBaseline = 'middle';
+  c.fillStyle = colour('muted');
+  c.fillText(`${f.real(low)}${signed ? '  0 ' : ''} … ${f.real(high)}`, 18 + wide, y + 5);
+}
+
+/** One row of the slice as a curve; what is not finite is a mark at the top. */
+function drawWave({ context: c, width, height }: Surface, at: (i: number) => number, count: number, s: Statistics, first: number): void {
+  const [top, bottom] = [16, height - 30];
+  const y = (v: number) => bottom - ((v - s.min) / (s.max - s.min || 1)) * (bottom - top);
+  c.strokeStyle = colour('active');
+  c.fillStyle = `rgb(${FAULTS.nan.join()})`;
+  c.lineWidth = 1.4;
+  c.beginPath();
+  // A pixel shows the whole reach of what lies in it.
+  const per = count / (width - 20);
+  for (let x = 0; x < width - 20; x++) {
+    let [low, high] = [Infinity, -Infinity];
+    for (let i = Math.floor(x * per); i < Math.max(Math.floor(x * per) + 1, Math.floor((x + 1) * per)) && i < count; i++) {
+      const v = at(first + i);
+      if (!Number.isFinite(v)) c.fillRect(10 + x, 4, 2, 8);
+      else [low, high] = [Math.min(low, v), Math.max(high, v)];
+    }
+    if (low > high) continue;
+    c.lineTo(10 + x, y(low));
+    if (high > low) c.lineTo(10 + x, y(high));
+  }
+  c.stroke();
+  c.lineWidth = 1;
+}
+
+export function drawHeat(surface: Surface, t: Tensor, s: Statistics, { slice, mode, scale, row: firstRow, column: firstColumn }: HeatOptions, dark: boolean): Heat {
+  const { context: c, width } = surface;
+  const height = surface.height - 22;
+  const faults = mode === 'faults';
   const strides = t.shape.map((_, i) => t.shape.slice(i + 1).reduce((a, b) => a * b, 1));
-  const [rows, columns] = [slice.rowAxis < 0 ? 1 : t.shape[slice.rowAxis]!, slice.columnAxis < 0 ? 1 : t.shape[slice.columnAxis]!];
+  const [allRows, allColumns] = [slice.rowAxis < 0 ? 1 : t.shape[slice.rowAxis]!, slice.columnAxis < 0 ? 1 : t.shape[slice.columnAxis]!];
+  const [rows, columns] = [Math.max(1, Math.ceil(allRows / scale)), Math.max(1, Math.ceil(allColumns / scale))];
+  const [row, column] = [Math.max(0, Math.min(allRows - rows, Math.round(firstRow))), Math.max(0, Math.min(allColumns - columns, Math.round(firstColumn)))];
   let base = 0;
   t.shape.forEach((_, axis) => {
     if (axis !== slice.rowAxis && axis !== slice.columnAxis) base += (slice.index[axis] ?? 0) * strides[axis]!;
   });
-  const position = (row: number, column: number) => base + (slice.rowAxis < 0 ? 0 : row * strides[slice.rowAxis]!) + (slice.columnAxis < 0 ? 0 : column * strides[slice.columnAxis]!);
+  const position = (r: number, q: number) => base + (slice.rowAxis < 0 ? 0 : (row + r) * strides[slice.rowAxis]!) + (slice.columnAxis < 0 ? 0 : (column + q) * strides[slice.columnAxis]!);
+  if (mode === 'wave') {
+    drawWave(surface, (i) => t.at(position(0, i - column)), columns, s, column);
+    return { rows: 1, columns, x: 10, y: 0, cell: (width - 20) / columns, row, column, position };
+  }
   const ratio = devicePixelRatio || 1;
   const cell = Math.min((width - 20) / Math.max(1, columns), (height - 20) / Math.max(1, rows), 28);
-  const [w, h] = [Math.max(1, Math.min(columns, Math.floor((width - 20) * ratio))), Math.max(1, Math.min(rows, Math.floor((height - 20) * ratio)))];
+  // As many pixels as are drawn: an image that is shrunk on the way to the screen would lose some.
+  const [w, h] = [Math.max(1, Math.min(columns, Math.floor(columns * cell * ratio))), Math.max(1, Math.min(rows, Math.floor(rows * cell * ratio)))];
   const image = new ImageData(w, h);
   const signed = s.min < 0 && s.max > 0;
   const reach = signed ? Math.max(-s.min, s.max) : s.max - s.min;
@@ -86,21 +157,25 @@ export function drawHeat({ context: c, width, height }: Surface, t: Tensor, s: S
     if (Number.isNaN(v)) return FAULTS.nan;
     if (!Number.isFinite(v)) return FAULTS.inf;
     if (faults) return v === 0 ? FAULTS.zero : ramp(0.08, false, dark);
+    if (mode === 'image') {
+      const level = s.max > s.min ? ((v - s.min) / (s.max - s.min)) * 255 : 128;
+      return [level, level, level];
+    }
     return ramp(reach > 0 ? (signed ? v / reach : (v - s.min) / reach) : 0.5, signed, dark);
   };
-  // Many elements per pixel: the first fault, else the one farthest from zero among a few.
+  // Many elements per pixel: a NaN or infinity before all, else the one farthest from zero. Every element is looked at:
+  // a single NaN among millions is what people look for.
   const [perRow, perColumn] = [rows / h, columns / w];
   for (let y = 0; y < h; y++) {
+    const [r0, r1] = [Math.floor(y * perRow), Math.max(Math.floor(y * perRow) + 1, Math.floor((y + 1) * perRow))];
     for (let x = 0; x < w; x++) {
-      const [r0, r1] = [Math.floor(y * perRow), Math.max(Math.floor(y * perRow) + 1, Math.floor((y + 1) * perRow))];
       const [c0, c1] = [Math.floor(x * perColumn), Math.max(Math.floor(x * perColumn) + 1, Math.floor((x + 1) * perColumn))];
-      const stride = Math.max(1, Math.floor(Math.sqrt(((r1 - r0) * (c1 - c0)) / 64)));
       let best = 0;
       let first = true;
-      search: for (let r = r0; r < r1; r += stride) {
-        for (let q = c0; q < c1; q += stride) {
+      search: for (let r = r0; r < r1; r++) {
+        for (let q = c0; q < c1; q++) {
           const v = t.at(position(r, q));
-          if (!Number.isFinite(v)) {
+          if (Number.isNaN(v)) {
             best = v;
             break search;
           }
@@ -121,5 +196,6 @@ export function drawHeat({ context: c, width, height }: Surface, t: Tensor, s: S
   c.drawImage(scaled, size.x, size.y, size.width, size.height);
   c.strokeStyle = colour('line');
   c.strokeRect(size.x - 0.5, size.y - 0.5, size.width + 1, size.height + 1);
-  return { rows, columns, x: size.x, y: size.y, cell, position };
+  scaleBar(c, s, signed, reach, dark, mode, width, surface.height - 18);
+  return { rows, columns, x: size.x, y: size.y, cell, row, column, position };
 }

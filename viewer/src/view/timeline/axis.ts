@@ -1,6 +1,7 @@
 // The time axis: what range is in sight, how to move it, and its marks.
 
 import * as f from '../../format';
+import { follow, type Gestures } from '../../ui/gesture';
 
 export class Axis {
   begin: number;
@@ -68,35 +69,37 @@ export class Axis {
   }
 }
 
-/** Wheel, drag and keys for everything with a time axis. Returns what to call when the axis moved by other means. */
-export function control(canvas: HTMLCanvasElement, axis: Axis, changed: () => void, click: (event: MouseEvent) => void): void {
+export interface Control {
+  changed(): void;
+  tap(event: PointerEvent): void;
+  /** Moves the tracks up and down; false if there is nothing to move. */
+  scroll?(pixels: number): boolean;
+  hover?: Gestures['hover'];
+  sweep?: Gestures['sweep'];
+}
+
+/** Wheel, drag, pinch and keys for everything with a time axis. */
+export function control(canvas: HTMLCanvasElement, axis: Axis, { changed, tap, scroll, hover, sweep }: Control): void {
   canvas.addEventListener('wheel', (event) => {
     event.preventDefault();
-    const [x] = [event.clientX - canvas.getBoundingClientRect().left];
+    const x = event.clientX - canvas.getBoundingClientRect().left;
     if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) axis.pan(event.deltaX || event.deltaY);
-    else axis.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY * 0.0022))), x);
+    else if (x >= axis.left || !scroll?.(event.deltaY)) axis.zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY * 0.0022))), x);
     changed();
   }, { passive: false });
-  let down: { x: number; moved: boolean } | null = null;
-  canvas.addEventListener('pointerdown', (event) => {
-    if (event.button !== 0) return;
-    down = { x: event.clientX, moved: false };
-    canvas.setPointerCapture(event.pointerId);
-  });
-  canvas.addEventListener('pointermove', (event) => {
-    if (!down) return;
-    const by = down.x - event.clientX;
-    if (!down.moved && Math.abs(by) < 4) return;
-    down.moved = true;
-    canvas.classList.add('moving');
-    axis.pan(by);
-    down.x = event.clientX;
-    changed();
-  });
-  canvas.addEventListener('pointerup', (event) => {
-    canvas.classList.remove('moving');
-    if (down && !down.moved) click(event);
-    down = null;
+  follow(canvas, {
+    tap,
+    ...(hover ? { hover } : {}),
+    ...(sweep ? { sweep } : {}),
+    pan(dx, dy) {
+      axis.pan(-dx);
+      scroll?.(-dy);
+      changed();
+    },
+    pinch(factor, x) {
+      axis.zoom(1 / factor, x);
+      changed();
+    },
   });
   canvas.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -107,6 +110,8 @@ export function control(canvas: HTMLCanvasElement, axis: Axis, changed: () => vo
       case 'a': axis.pan(-axis.width * 0.15); break;
       case 'd': axis.pan(axis.width * 0.15); break;
       case 'home': axis.all(); break;
+      case 'pageup': scroll?.(-canvas.clientHeight / 2); break;
+      case 'pagedown': scroll?.(canvas.clientHeight / 2); break;
       default: return;
     }
     event.preventDefault();

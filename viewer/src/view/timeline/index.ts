@@ -1,20 +1,28 @@
 // Timeline: what ran when. The range in sight is kept for each trace while other views are shown.
 
 import { effect } from '@preact/signals-core';
-import { html, render } from 'lit-html';
+import { html, nothing, render } from 'lit-html';
 import { kindVariable, theme } from '../../colour';
 import * as f from '../../format';
-import { focus, found, select } from '../../state';
+import { focus, found, marks, select, selection } from '../../state';
 import { word } from '../../trace/columns';
+import type { Cause } from '../../analysis/types';
 import { KIND_LABELS, KINDS } from '../../trace/kind';
 import { duration, opLabel, opsOfLaunch, type Trace } from '../../trace/model';
 import { Surface } from '../../ui/canvas';
 import type { View } from '../../ui/shell';
 import { showTip, type Tip } from '../../ui/tooltip';
 import { Axis, control } from './axis';
-import { draw, GUTTER, places, type Scene } from './draw';
+import { draw, places, type Scene } from './draw';
 import { neighbours } from './links';
 import { lowerBound, MemoryCurve } from './lod';
+import { launchMarks } from './marks';
+import { type Range, rangeCard, totalsOf } from './range';
+
+const SLOW: Record<Cause, string> = {
+  first_launch: 'first launch of its kernel: compiled, or cold', first_touch: 'its memory is fresh from the system',
+  shared: 'another stream of the device ran at the same time', outside: 'no cause in the trace: another process, or the system',
+};
 
 /** By file, because a large trace is shown before it is complete. */
 const axes = new WeakMap<Blob, Axis>();
@@ -24,9 +32,27 @@ export function curveOf(t: Trace): MemoryCurve {
   let curve = curves.get(t);
   if (!curve) {
     const { memory: m } = t.manifest;
-    curves.set(t, (curve = new MemoryCurve(t.memory.time_ns, t.memory.active, t.memory.cache, m.activeAtStart, m.cacheAtStart)));
+    const [active, cache] = overDevices(t);
+    curves.set(t, (curve = new MemoryCurve(t.memory.time_ns, active, cache, m.activeAtStart, m.cacheAtStart)));
   }
   return curve;
+}
+
+/** Each event has the figures of its own device; a curve is the sum of all devices. */
+function overDevices({ memory }: Trace): [Float64Array, Float64Array] {
+  const devices = memory.device.words.length;
+  if (devices < 2) return [memory.active, memory.cache];
+  const [active, cache] = [new Float64Array(memory.rows), new Float64Array(memory.rows)];
+  const [lastActive, lastCache] = [new Float64Array(devices), new Float64Array(devices)];
+  let [sum, kept] = [0, 0];
+  for (let row = 0; row < memory.rows; row++) {
+    const device = memory.device.codes[row]!;
+    sum += memory.active[row]! - lastActive[device]!;
+    kept += memory.cache[row]! - lastCache[device]!;
+    [lastActive[device], lastCache[device]] = [memory.active[row]!, memory.cache[row]!];
+    [active[row], cache[row]] = [sum, kept];
+  }
+  return [active, cache];
 }
 
 export function axisOf(t: Trace): Axis {
@@ -44,7 +70,7 @@ function makeScene(t: Trace): Scene {
     else if (streamWaits.has(waiter)) streamWaits.get(waiter)!.push(row);
     else streamWaits.set(waiter, [row]);
   }
-  return { t, axis: axisOf(t), curve: curveOf(t), places: places(t, 100, false), selected: -1, links: { producers: [], readers: [] }, hover: -1, matches: null, hostWaits, streamWaits };
+  return { t, axis: axisOf(t), curve: curveOf(t), scroll: 0, places: places(t, 100, false, 0), selected: -1, links: { producers: [], readers: [] }, hover: -1, matches: null, hostWaits, streamWaits, marks: launchMarks(t, marks.peek()), wait: -1, range: null, chain: false };
 }
 
 /** Position on a track of the launch at a time, or of the nearest within a few pixels. */
@@ -56,7 +82,7 @@ function launchAt(scene: Scene, track: number, time: number): number {
   return i + 1 < data.rows.length && data.start[i + 1]! - time < near ? data.rows[i + 1]! : -1;
 }
 
-function describe(t: Trace, launch: number): Tip {
+function describe(t: Trace, launch: number, { marks }: Scene): Tip {
   const ops = opsOfLaunch(t, launch);
   const l = t.launches;
   const time = duration(t, launch);
@@ -68,26 +94,30 @@ function describe(t: Trace, launch: number): Tip {
       ['computed', l.flops[launch]! > 0 ? `${f.measure(l.flops[launch]!, 'FLOP')}, ${f.rate(l.flops[launch]!, time, 'FLOP/s')}` : ''],
       ['ops', ops.slice(0, 6).map((op) => opLabel(t, op)).join(', ') + (ops.length > 6 ? ', …' : '')],
       ['call site', ops.length > 0 ? word(t.ops.call_site, ops.at(-1)!) : ''],
+      ['slow', marks.slow.has(launch) ? SLOW[marks.slow.get(launch)!] : ''], ['numbers', ['', 'passes a NaN or infinity on', 'makes a NaN or infinity'][marks.odd[launch]!]!],
     ],
   };
 }
 
 /** What lies under a point. */
-function under(scene: Scene, x: number, y: number): { launch: number; tip: Tip | null; region: number } {
+function under(scene: Scene, x: number, y: number): { launch: number; tip: Tip | null; region: number; wait: number } {
   const { t, axis, places: p } = scene;
-  const none = { launch: -1, tip: null, region: -1 };
-  if (x < GUTTER) return none;
+  const none = { launch: -1, tip: null, region: -1, wait: -1 };
+  if (x < axis.left) return none;
   const time = axis.time(x);
-  const track = p.tracks.findIndex((spot) => y >= spot.top && y < spot.top + spot.height);
-  const waitTip = (rows: number[]): Tip | null => {
+  const track = y < p.area.top || y >= p.area.bottom ? -1 : p.tracks.findIndex((spot) => y >= spot.top && y < spot.top + spot.height);
+  const atWait = (rows: number[]) => {
     const row = rows.find((r) => t.sync.time_ns[r]! <= time && time <= t.sync.time_ns[r]! + t.sync.duration_ns[r]!);
-    return row === undefined ? null : { title: `Waits for stream ${t.sync.waited_for[row]}`, lines: [['time', f.time(t.sync.duration_ns[row]!)], ['start', f.time(t.sync.time_ns[row]!)]] };
+    if (row === undefined) return none;
+    const gain = scene.marks.gains.get(row);
+    const tip: Tip = { title: `Waits for stream ${t.sync.waited_for[row]}`, lines: [['time', f.time(t.sync.duration_ns[row]!)], ['start', f.time(t.sync.time_ns[row]!)], ['without it', gain ? `−${f.time(gain)}` : '']] };
+    return { ...none, wait: row, tip };
   };
   if (track >= 0) {
     const launch = launchAt(scene, track, time);
-    return launch >= 0 ? { launch, tip: describe(t, launch), region: -1 } : { ...none, tip: waitTip(scene.streamWaits.get(t.tracks[track]!.stream) ?? []) };
+    return launch >= 0 ? { ...none, launch, tip: describe(t, launch, scene) } : atWait(scene.streamWaits.get(t.tracks[track]!.stream) ?? []);
   }
-  if (p.host.height && y >= p.host.top && y < p.host.top + p.host.height) return { ...none, tip: waitTip(scene.hostWaits) };
+  if (p.host.height && y >= p.host.top && y < p.host.top + p.host.height) return atWait(scene.hostWaits);
   if (p.memory.height && y >= p.memory.top) {
     const [active, total] = scene.curve.at(time);
     return { ...none, tip: { title: 'Memory', lines: [['time', f.time(time)], ['active', `${f.bytes(active)}  (${f.count(active)} B)`], ['cache', f.bytes(total - active)]] } };
@@ -104,10 +134,10 @@ export const timeline: View = {
     const scene = makeScene(t);
     const used = new Set<number>(t.kindOfLaunch);
     render(html`<div class="tools"><span class="legend">${[...used].sort((a, b) => b - a).map((kind) => html`<span><i class="swatch" .style=${`background:${kindVariable(kind)}`}></i>${KIND_LABELS[KINDS[kind]!]}</span>`)}</span>
-      <span class="spacer muted" id="range"></span><button class="small" id="fit" title="Everything in sight (Home)">Fit</button></div><div class="surface"></div>`, host);
+      <span class="spacer muted" id="range"></span><button class="small" id="chain" aria-pressed="false" title="Draw the longest chain of launches that need each other (P)">Longest chain</button><button class="small" id="pick-range" title="Totals of what is in sight (R); or drag with Shift">Range</button><button class="small" id="fit" title="Everything in sight (Home)">Fit</button></div><div class="surface"></div>`, host);
     const range = host.querySelector('#range')!;
     const surface = new Surface(host.querySelector<HTMLElement>('.surface')!, (s) => {
-      scene.places = places(t, s.height, scene.hostWaits.length > 0);
+      scene.places = places(t, s.height, scene.hostWaits.length > 0, scene.scroll);
       draw(s, scene);
       range.textContent = `${f.time(scene.axis.end - scene.axis.begin)} in sight`;
     }, 'Timeline of launches by stream, with memory below');
@@ -118,24 +148,67 @@ export const timeline: View = {
       scene.axis.all();
       redraw();
     };
-    control(canvas, scene.axis, redraw, (event) => {
+    const tap = (event: PointerEvent) => {
       const hit = under(scene, ...surface.at(event));
       if (hit.launch >= 0) select('launch', hit.launch);
+      else if (hit.wait >= 0) select('wait', hit.wait);
       else if (hit.region >= 0) {
         const region = t.regions[hit.region]!;
         const margin = (region.end - region.start) * 0.03;
         scene.axis.set(region.start - margin, region.end + margin);
         redraw();
       } else select('launch', -1);
-    });
-    canvas.onmousemove = (event) => {
-      const hit = under(scene, ...surface.at(event));
-      showTip(event.buttons ? null : hit.tip, event.clientX, event.clientY);
-      if (hit.launch !== scene.hover) {
-        scene.hover = hit.launch;
+    };
+    const scroll = (pixels: number): boolean => {
+      const { most } = scene.places.area;
+      scene.scroll = Math.max(0, Math.min(most, scene.scroll + pixels));
+      redraw();
+      return most > 0;
+    };
+    const hover = (event: PointerEvent | null) => {
+      const hit = event && under(scene, ...surface.at(event));
+      showTip(hit?.tip ?? null, event?.clientX ?? 0, event?.clientY ?? 0);
+      if ((hit?.launch ?? -1) !== scene.hover) {
+        scene.hover = hit?.launch ?? -1;
         redraw();
       }
     };
+    const card = document.createElement('div');
+    host.append(card);
+    const setRange = (range: Range | null) => {
+      scene.range = range && range.end > range.begin ? range : null;
+      render(scene.range ? rangeCard(t, scene.range, totalsOf(t, scene.range, scene.hostWaits, scene.streamWaits), () => setRange(null)) : nothing, card);
+      redraw();
+    };
+    let from = 0;
+    const sweep = {
+      start(x: number) {
+        from = scene.axis.time(x);
+        return x >= scene.axis.left;
+      },
+      move(x: number) {
+        const to = scene.axis.time(x);
+        scene.range = { begin: Math.min(from, to), end: Math.max(from, to) };
+        redraw();
+      },
+      end: () => setRange(scene.range),
+    };
+    control(canvas, scene.axis, { changed: redraw, tap, scroll, hover, sweep });
+    const inSight = () => setRange(scene.range ? null : { begin: Math.max(t.begin, scene.axis.begin), end: Math.min(t.end, scene.axis.end) });
+    const chainButton = host.querySelector<HTMLElement>('#chain')!;
+    const toggleChain = () => {
+      scene.chain = !scene.chain;
+      chainButton.setAttribute('aria-pressed', String(scene.chain));
+      redraw();
+    };
+    chainButton.onclick = toggleChain;
+    host.querySelector<HTMLElement>('#pick-range')!.onclick = inSight;
+    canvas.addEventListener('keydown', (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || (event.key !== 'p' && event.key !== 'r')) return;
+      event.preventDefault();
+      if (event.key === 'p') toggleChain();
+      else inSight();
+    });
     canvas.onmouseleave = () => showTip(null, 0, 0);
     canvas.ondblclick = (event) => {
       const hit = under(scene, ...surface.at(event));
@@ -151,9 +224,17 @@ export const timeline: View = {
         redraw();
       }),
       effect(() => {
+        scene.marks = launchMarks(t, marks.value);
+        redraw();
+      }),
+      effect(() => {
         const { launch, op } = focus.value;
         scene.selected = launch;
+        const s = selection.value;
+        scene.wait = s?.kind === 'wait' ? s.row : -1;
+        if (scene.wait >= 0) scene.axis.reveal(t.sync.time_ns[scene.wait]!, t.sync.time_ns[scene.wait]! + t.sync.duration_ns[scene.wait]!);
         scene.links = neighbours(t, launch, op);
+        if (launch >= 0) revealTrack(scene, launch);
         if (launch >= 0) scene.axis.reveal(t.launches.start_ns[launch]!, t.launches.end_ns[launch]!);
         redraw();
       }),
@@ -177,6 +258,15 @@ export const timeline: View = {
     };
   },
 };
+
+/** Scrolls to the track of a launch, if it is out of sight. */
+function revealTrack(scene: Scene, launch: number): void {
+  const { area, tracks } = scene.places;
+  const place = tracks[scene.t.tracks.findIndex((track) => track.stream === scene.t.launches.stream[launch])];
+  if (!place || area.most <= 0) return;
+  if (place.top < area.top) scene.scroll -= area.top - place.top;
+  else if (place.top + place.height > area.bottom) scene.scroll += place.top + place.height - area.bottom;
+}
 
 /** Arrow keys walk along a track and to the tracks beside it. */
 function keys(event: KeyboardEvent, scene: Scene, redraw: () => void): void {
