@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use pellucid::io::{self, Loaded};
+use pellucid::io::{self, Loaded, Note};
 use pellucid::{Array, with_call_site, with_stream};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
@@ -177,22 +177,64 @@ fn save_safetensors(
         .write(py, "arrays.safetensors", |path| io::save_safetensors(path, &by_name, &metadata))
 }
 
+/// A note of a .gguf file: a text, a list of texts, or an array with at most one axis.
+struct NoteArg(Note);
+
+impl<'py> FromPyObject<'_, 'py> for NoteArg {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<NoteArg> {
+        if obj.is_instance_of::<PyString>() {
+            return Ok(NoteArg(Note::Text(obj.extract()?)));
+        }
+        if let Ok(array) = obj.extract::<Arr>() {
+            return Ok(NoteArg(Note::Array(array.0)));
+        }
+        obj.extract::<Vec<String>>().map(|texts| NoteArg(Note::Texts(texts))).map_err(|_| {
+            PyTypeError::new_err(format!(
+                "[save_gguf] a note is an array, a text or a list of texts, not {}",
+                crate::type_name(&obj)
+            ))
+        })
+    }
+}
+
+/// save_gguf(file: file | str | pathlib.Path, arrays: dict[str, array], metadata: dict[str, array | str | list[str]] | None = None) -> None
+///
+/// Saves arrays by name as .gguf, with notes beside them.
+#[pyfunction]
+#[pyo3(signature = (file, arrays, metadata = None))]
+fn save_gguf(
+    py: Python<'_>,
+    file: &Bound<'_, PyAny>,
+    arrays: &Bound<'_, PyDict>,
+    metadata: Option<BTreeMap<String, NoteArg>>,
+) -> PyResult<()> {
+    let mut by_name = BTreeMap::new();
+    for (name, value) in arrays {
+        by_name.insert(name.extract::<String>()?, value.extract::<Arr>()?.0);
+    }
+    let notes = metadata.unwrap_or_default().into_iter().map(|(name, note)| (name, note.0)).collect();
+    Place::read("save_gguf", "write", file)?
+        .write(py, "arrays.gguf", |path| io::save_gguf(path, &by_name, &notes))
+}
+
 /// The format: as told, or as the path ends. Files that are open are known by their first bytes.
 fn check_format(path: Option<&Path>, format: Option<&str>) -> PyResult<()> {
     let ending = path.and_then(|path| path.extension()).map(|ending| ending.to_string_lossy().into_owned());
     match format.map(str::to_owned).or(ending).as_deref() {
-        Some("npy" | "npz" | "safetensors") => Ok(()),
+        Some("npy" | "npz" | "safetensors" | "gguf") => Ok(()),
         None if path.is_none() => Ok(()),
         other => Err(PyValueError::new_err(format!(
-            "[load] the format must be npy, npz or safetensors, not {:?}",
+            "[load] the format must be npy, npz, safetensors or gguf, not {:?}",
             other.unwrap_or("")
         ))),
     }
 }
 
-/// load(file: file | str | pathlib.Path, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, str]]
+/// load(file: file | str | pathlib.Path, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]
 ///
-/// Loads a .npy, .npz or .safetensors file.
+/// Loads a .npy, .npz, .safetensors or .gguf file.
 #[pyfunction]
 #[pyo3(signature = (file, /, format = None, return_metadata = false, *, stream = None))]
 fn load<'py>(
@@ -226,7 +268,7 @@ fn load<'py>(
     };
     match loaded {
         Loaded::Array(_) if return_metadata => {
-            Err(PyValueError::new_err("[load] only .safetensors files have metadata"))
+            Err(PyValueError::new_err("[load] only .safetensors and .gguf files have metadata"))
         }
         Loaded::Array(array) => PyArray::new(array).into_bound_py_any(py),
         Loaded::Arrays { arrays, metadata } => {
@@ -239,11 +281,34 @@ fn load<'py>(
             }
             Ok(dict.into_any())
         }
+        Loaded::Gguf { arrays, notes } => {
+            let dict = PyDict::new(py);
+            for (name, array) in arrays {
+                dict.set_item(name, PyArray::new(array))?;
+            }
+            if !return_metadata {
+                return Ok(dict.into_any());
+            }
+            let metadata = PyDict::new(py);
+            for (name, note) in notes {
+                match note {
+                    Note::Text(text) => metadata.set_item(name, text)?,
+                    Note::Texts(texts) => metadata.set_item(name, texts)?,
+                    Note::Array(array) => metadata.set_item(name, PyArray::new(array))?,
+                    _ => {
+                        return Err(PyRuntimeError::new_err(
+                            "[load] a note of a kind that this version does not know",
+                        ));
+                    }
+                }
+            }
+            (dict, metadata).into_bound_py_any(py)
+        }
         _ => Err(PyRuntimeError::new_err("[load] the file holds something this version does not know")),
     }
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    crate::add_functions!(m: save, savez, savez_compressed, save_safetensors, load);
+    crate::add_functions!(m: save, savez, savez_compressed, save_safetensors, save_gguf, load);
     Ok(())
 }

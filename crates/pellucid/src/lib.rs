@@ -12,6 +12,14 @@ pub mod io;
 pub mod memory;
 pub mod metal;
 mod observe;
+pub mod fast {
+    //! What models do all the time, computed in one go: normalisations, rotary positions, attention, cross entropy.
+
+    pub use crate::ops::fast::{
+        Mask, Rope, cross_entropy, gated_delta_update, layer_norm, rms_norm, rope,
+        scaled_dot_product_attention,
+    };
+}
 pub mod op;
 pub mod ops;
 pub mod random;

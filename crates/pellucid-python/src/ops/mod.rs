@@ -6,9 +6,12 @@
 
 mod assemble;
 pub mod binary;
+mod conv;
 mod creation;
+mod fast;
 mod index;
 mod linear;
+mod quantized;
 mod reduce;
 mod shape;
 
@@ -50,5 +53,8 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     shape::register(m)?;
     assemble::register_all(m)?;
     index::register(m)?;
-    linear::register(m)
+    linear::register(m)?;
+    conv::register(m)?;
+    quantized::register(m)?;
+    fast::register(m)
 }

@@ -53,6 +53,11 @@ def _gives(ours, theirs):
 
 CALLS = [
     CallDifference(
+        ("conv3d", "conv_general", "conv_transpose3d"),
+        lambda item, ours, theirs: _gives(ours, theirs) and "groups != 1" in str(theirs.error),
+        "mlx has no groups along three axes",
+    ),
+    CallDifference(
         (),
         _accident,
         "mlx lets C++ exceptions out as a RuntimeError (std::bad_cast) or SystemError; here a wrong type is a TypeError and a "

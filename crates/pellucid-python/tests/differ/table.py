@@ -3,12 +3,12 @@
 import functools
 
 from differ import (
-    cases_array, cases_bad, cases_create, cases_elementwise, cases_fuzz, cases_index, cases_products, cases_random, cases_reduce, cases_shape,
+    cases_array, cases_bad, cases_conv, cases_create, cases_elementwise, cases_fast, cases_fuzz, cases_index, cases_products, cases_quantized, cases_random, cases_reduce, cases_shape,
 )
 
 MODULES = (
     cases_elementwise, cases_reduce, cases_shape, cases_index, cases_fuzz, cases_create, cases_products, cases_random, cases_array,
-    cases_bad,
+    cases_bad, cases_conv, cases_quantized, cases_fast,
 )
 
 

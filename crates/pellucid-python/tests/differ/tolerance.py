@@ -46,9 +46,15 @@ _RULES = {
     **{name: EXPONENTIAL for name in "exp expm1 sigmoid softmax sinh cosh tanh".split()},
     **{name: LOGARITHM for name in "log logsumexp logcumsumexp logaddexp log1p random.gumbel".split()},
     **{name: SUM for name in """sum mean var std cumsum cumulative_sum matmul addmm inner outer tensordot kron vecdot
-       einsum trace median operator.matmul operator.imatmul linspace""".split()},
+       einsum trace median operator.matmul operator.imatmul linspace convolve conv1d conv2d conv3d conv_general
+       conv_transpose1d conv_transpose2d conv_transpose3d fast.scaled_dot_product_attention fast.cross_entropy
+       fast.gated_delta_update fast.layer_norm fast.rms_norm fast.rope""".split()},
     **{name: PRODUCT for name in "prod cumprod cumulative_prod power pow operator.pow operator.ipow".split()},
     **{name: INVERSE_ERROR for name in "erfinv random.normal random.truncated_normal random.laplace".split()},
+    **{name: EXACT for name in ("quantize",)},
+    "dequantize": Rule(2, 1, "largest", "a product and a sum, which may be fused into one rounding"),
+    **{name: Rule(256, 64, "largest", "mlx sums 16-bit types in 16 bits; sums of hundreds of products")
+       for name in ("quantized_matmul", "gather_qmm", "qqmm", "gather_qqmm")},
     "random.uniform": Rule(2, 1, "one", "a scale and a shift, which may be fused into one rounding"),
 }
 

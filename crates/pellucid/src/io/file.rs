@@ -3,9 +3,11 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::array::{Array, Dtype, HostView, Shape};
+use crate::array::{Array, Dtype, HostView, Inputs, Shape};
 use crate::error::{Error, Result};
+use crate::op::{LoadSpec, Op, OpenFile};
 
 /// Bytes read and written at a time.
 pub(super) const CHUNK: usize = 256 << 10;
@@ -69,6 +71,23 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
+    /// An array whose row-major elements lie `offset` bytes into the file and are read when they are needed. The file
+    /// stays open until then.
+    #[track_caller]
+    pub fn lazy(&self, file: &Arc<File>, place: Place, shape: Shape, dtype: Dtype) -> Array {
+        let spec = LoadSpec {
+            path: self.path.to_string_lossy().into_owned(),
+            member: self.member.unwrap_or_default().to_owned(),
+            offset: place.offset,
+            size: place.size,
+            shape,
+            dtype,
+            foreign_order: place.foreign_order,
+            file: OpenFile(Some(file.clone())),
+        };
+        Array::from_op(Op::Load(Box::new(spec)), Inputs::new())
+    }
+
     /// The row-major elements that come next, as they are in this machine's memory.
     #[track_caller]
     pub fn read_elements(
@@ -89,6 +108,14 @@ impl<'a> Source<'a> {
             Ok(())
         })
     }
+}
+
+/// Where elements lie in a file of this size.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub offset: u64,
+    pub size: u64,
+    pub foreign_order: bool,
 }
 
 /// Bytes of the numbers an element is made of: a complex number is made of two.

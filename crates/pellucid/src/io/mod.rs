@@ -1,4 +1,4 @@
-//! Arrays in files: NumPy's `.npy` and `.npz`, and `.safetensors`.
+//! Arrays in files: NumPy's `.npy` and `.npz`, `.safetensors`, and `.gguf`.
 //!
 //! A file is read as if it were hostile: whatever it says, the answer is an array or an error, and no more memory is
 //! asked for than the file's size justifies. A file is written beside its place and then renamed, so there is always
@@ -17,6 +17,7 @@
 //! ```
 
 mod file;
+mod gguf;
 mod npy;
 mod npy_header;
 mod npz;
@@ -28,6 +29,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
+pub use gguf::{Note, Notes, load_gguf, save_gguf};
 pub use npy::{load_npy, save};
 pub use npz::{load_npz, save_npz};
 pub use safetensors::{load_safetensors, save_safetensors};
@@ -52,6 +54,13 @@ pub enum Loaded {
         /// Notes beside them; only `.safetensors` has any.
         metadata: BTreeMap<String, String>,
     },
+    /// Arrays by name with notes of many types, from `.gguf`.
+    Gguf {
+        /// The arrays.
+        arrays: Arrays,
+        /// Notes beside them.
+        notes: Notes,
+    },
 }
 
 impl Loaded {
@@ -70,7 +79,7 @@ impl Loaded {
     pub fn into_array(self) -> Result<Array> {
         match self {
             Loaded::Array(array) => Ok(array),
-            Loaded::Arrays { arrays, .. } => {
+            Loaded::Arrays { arrays, .. } | Loaded::Gguf { arrays, .. } => {
                 let message = format!("the file holds {} arrays by name; use into_arrays", arrays.len());
                 Err(Error::argument("load", message))
             }
@@ -95,7 +104,7 @@ impl Loaded {
     /// [`Error::Argument`] if the file holds a single array.
     pub fn into_arrays(self) -> Result<Arrays> {
         match self {
-            Loaded::Arrays { arrays, .. } => Ok(arrays),
+            Loaded::Arrays { arrays, .. } | Loaded::Gguf { arrays, .. } => Ok(arrays),
             Loaded::Array(_) => {
                 Err(Error::argument("load", "the file holds one array without a name; use into_array"))
             }
@@ -103,7 +112,7 @@ impl Loaded {
     }
 }
 
-/// Loads a `.npy`, `.npz` or `.safetensors` file. What it is, is read from its first bytes, not from its name.
+/// Loads a `.npy`, `.npz`, `.safetensors` or `.gguf` file. What it is, is read from its first bytes, not from its name.
 ///
 /// ```
 /// use pellucid::{Array, io};
@@ -135,9 +144,14 @@ pub fn load(path: impl AsRef<Path>) -> Result<Loaded> {
     if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
         return load_npz(path).map(|arrays| Loaded::Arrays { arrays, metadata: nothing });
     }
+    if start.starts_with(gguf::MAGIC) {
+        return load_gguf(path).map(|(arrays, notes)| Loaded::Gguf { arrays, notes });
+    }
     if start.get(8) == Some(&b'{') {
         return load_safetensors(path).map(|(arrays, metadata)| Loaded::Arrays { arrays, metadata });
     }
-    Err(source
-        .format(format!("not a .npy, .npz or .safetensors file: it begins with {}", start.escape_ascii())))
+    Err(source.format(format!(
+        "not a .npy, .npz, .safetensors or .gguf file: it begins with {}",
+        start.escape_ascii()
+    )))
 }

@@ -4,10 +4,11 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use safetensors::tensor::{Dtype as FileDtype, Metadata, TensorInfo};
 
-use super::file::{self, CHUNK, Source};
+use super::file::{self, CHUNK, Place, Source};
 use super::{Arrays, npz};
 use crate::array::{Array, Dtype, HostView, Shape};
 use crate::error::{Error, Result};
@@ -91,7 +92,8 @@ fn header(arrays: &[(String, &Array)], metadata: &BTreeMap<String, String>) -> R
     Ok(text)
 }
 
-/// Loads the arrays of a `.safetensors` file by name, and the notes beside them.
+/// Loads the arrays of a `.safetensors` file by name, and the notes beside them. Only the header is read at once; the
+/// elements of an array are read when they are needed, and a read that fails then is that array's error.
 ///
 /// ```
 /// use pellucid::io;
@@ -109,7 +111,8 @@ fn header(arrays: &[(String, &Array)], metadata: &BTreeMap<String, String>) -> R
 pub fn load_safetensors(path: impl AsRef<Path>) -> Result<(Arrays, BTreeMap<String, String>)> {
     let source = Source::new("load_safetensors", path.as_ref());
     let (file, size) = source.open()?;
-    let mut reader = BufReader::with_capacity(CHUNK, file);
+    let file = Arc::new(file);
+    let mut reader = BufReader::with_capacity(CHUNK, &*file);
     let (header, rest) = read_header(source, &mut reader, size)?;
     // The library has checked that the arrays lie one after the other without gaps, but not that the file is so long.
     if header.data_len() as u64 != rest {
@@ -117,7 +120,7 @@ pub fn load_safetensors(path: impl AsRef<Path>) -> Result<(Arrays, BTreeMap<Stri
         return Err(source.format(message));
     }
     let mut arrays = Arrays::new();
-    let mut left = rest;
+    let start = size - rest;
     for name in header.offset_keys() {
         let source = source.member(&name);
         let Some(info) = header.info(&name) else { continue };
@@ -125,9 +128,11 @@ pub fn load_safetensors(path: impl AsRef<Path>) -> Result<(Arrays, BTreeMap<Stri
             source.format(format!("the element type {} is not supported; save it as another one", info.dtype))
         })?;
         let shape = Shape::from(info.shape.as_slice());
-        source.check_size(&shape, dtype, left)?;
-        let array = source.read_elements(&mut reader, shape, dtype, FOREIGN_ORDER)?;
-        left -= array.nbytes() as u64;
+        let offset = info.data_offsets.0 as u64;
+        source.check_size(&shape, dtype, rest.saturating_sub(offset))?;
+        let place = Place { offset: start + offset, size, foreign_order: FOREIGN_ORDER };
+        let array = source.lazy(&file, place, shape, dtype);
+        array.check()?;
         arrays.insert(name, array);
     }
     let notes = header.metadata().iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
@@ -172,5 +177,9 @@ fn to_file_dtype(dtype: Dtype) -> FileDtype {
 }
 
 fn from_file_dtype(dtype: FileDtype) -> Option<Dtype> {
+    // Eight-bit floats are their bytes, as `from_fp8` takes them.
+    if matches!(dtype, FileDtype::F8_E4M3 | FileDtype::F8_E5M2 | FileDtype::F8_E8M0) {
+        return Some(Dtype::Uint8);
+    }
     Dtype::ALL.into_iter().find(|&ours| to_file_dtype(ours) == dtype)
 }

@@ -434,3 +434,38 @@ fn damaged_files_give_an_array_or_an_error() {
         })
         .unwrap();
 }
+
+#[test]
+fn elements_are_read_when_they_are_needed_and_a_failing_read_belongs_to_its_array() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let arrays = [("a", Array::from([1.0f32, 2.0])), ("b", Array::from([3.0f32, 4.0]))];
+    let file = save_safetensors(folder.path().join("x"), arrays, &BTreeMap::new())?;
+    let (loaded, _) = load_safetensors(&file)?;
+    let (first, second) = (loaded["a"].clone(), loaded["b"].clone());
+    assert_eq!(first.to_vec::<f32>()?, [1.0, 2.0]);
+    // Another file in the same place is not the one that was opened.
+    save_safetensors(&file, [("b", Array::from([9.0f32, 9.0]))], &BTreeMap::new())?;
+    assert_eq!(second.to_vec::<f32>()?, [3.0, 4.0]);
+    // The file itself, cut short before it was read, fails the array that needs what is gone.
+    let (loaded, _) = load_safetensors(&file)?;
+    std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(20).unwrap();
+    let error = loaded["b"].eval().unwrap_err().to_string();
+    assert!(error.contains("changed before it was read"), "{error}");
+    assert_eq!(first.to_vec::<f32>()?, [1.0, 2.0]);
+    Ok(())
+}
+
+#[test]
+fn eight_bit_floats_are_loaded_as_their_bytes() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.safetensors");
+    let header = r#"{"w":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]}}"#;
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend([0x38, 0x7e, 0xff]);
+    std::fs::write(&path, bytes).unwrap();
+    let (arrays, _) = load_safetensors(&path)?;
+    assert_eq!(arrays["w"].dtype(), Dtype::Uint8);
+    assert_eq!(arrays["w"].to_vec::<u8>()?, [0x38, 0x7e, 0xff]);
+    Ok(())
+}

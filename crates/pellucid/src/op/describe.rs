@@ -3,7 +3,7 @@
 //! The planner, the backends, captures and graphs read it here. There are no default arms: an operation without a
 //! description does not compile.
 
-use super::{ArgReduceOp, Op, ReduceOp, ScanOp};
+use super::{ArgReduceOp, NormKind, Op, ReduceOp, ScanOp};
 
 /// What kind of work an operation is. Traces carry it; colours, counts and advice go by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -138,7 +138,11 @@ const fn takes(family: Family, inputs: usize) -> Description {
 }
 
 const fn takes_many(family: Family) -> Description {
-    Description { inputs: Count::AtLeast(1), ..takes(family, 1) }
+    takes_at_least(family, 1)
+}
+
+const fn takes_at_least(family: Family, inputs: usize) -> Description {
+    Description { inputs: Count::AtLeast(inputs), ..takes(family, 0) }
 }
 
 impl Description {
@@ -164,7 +168,7 @@ impl Op {
     pub(crate) fn describe(&self) -> &'static Description {
         use Family::*;
         match self {
-            Op::Full { .. } | Op::Arange { .. } => &const { takes(Creation, 0) },
+            Op::Full { .. } | Op::Arange { .. } | Op::Load(_) => &const { takes(Creation, 0) },
             Op::RandomBits { .. } => &const { takes(Random, 1) },
             Op::Unary(_) | Op::Cast { .. } => &const { takes(Elementwise, 1).over(TakesOver::Any) },
             Op::Binary(_) => &const { takes(Elementwise, 2).over(TakesOver::Any) },
@@ -187,6 +191,18 @@ impl Op {
             Op::Sort { .. } | Op::Argsort { .. } => &const { takes(Sort, 1) },
             Op::Matmul => &const { takes(Matmul, 2).of_nothing() },
             Op::Addmm { .. } => &const { takes(Matmul, 3) },
+            Op::Conv(_) => &const { takes(Convolution, 2) },
+            Op::QuantizedMatmul { .. } => &const { takes_at_least(Quantized, 3).of_nothing() },
+            Op::Quantize { .. } => &const { takes_at_least(Quantized, 1) },
+            Op::Dequantize { .. } => &const { takes_at_least(Quantized, 2) },
+            Op::Norm { .. } => &const { takes_at_least(Normalisation, 1) },
+            Op::NormBackward { .. } => &const { takes_at_least(Normalisation, 2) },
+            Op::Rope(_) => &const { takes_at_least(Normalisation, 2) },
+            Op::CrossEntropy => &const { takes(Normalisation, 2) },
+            Op::CrossEntropyBackward => &const { takes(Normalisation, 3) },
+            Op::Attention(_) => &const { takes_at_least(Attention, 3) },
+            Op::AttentionBackward { .. } => &const { takes_at_least(Attention, 5) },
+            Op::GatedDelta { .. } => &const { takes_at_least(Attention, 6) },
             Op::Custom(_) => {
                 &const { Description { inputs: Count::Declared, results: Count::Declared, ..takes(Custom, 0) } }
             }
@@ -249,6 +265,7 @@ impl Op {
         match self {
             Op::Full { .. } => "full",
             Op::Arange { .. } => "arange",
+            Op::Load(_) => "load",
             Op::RandomBits { .. } => "random_bits",
             Op::Unary(op) => op.name(),
             Op::Binary(op) => op.name(),
@@ -293,6 +310,20 @@ impl Op {
             Op::Argsort { .. } => "argsort",
             Op::Matmul => "matmul",
             Op::Addmm { .. } => "addmm",
+            Op::Conv(_) => "conv_general",
+            Op::QuantizedMatmul { gather: false, .. } => "quantized_matmul",
+            Op::QuantizedMatmul { gather: true, .. } => "gather_qmm",
+            Op::Quantize { .. } => "quantize",
+            Op::Dequantize { .. } => "dequantize",
+            Op::Norm { kind, .. } => kind.name(),
+            Op::NormBackward { kind: NormKind::Layer, .. } => "layer_norm_backward",
+            Op::NormBackward { kind: NormKind::Rms, .. } => "rms_norm_backward",
+            Op::Rope(_) => "rope",
+            Op::CrossEntropy => "cross_entropy",
+            Op::CrossEntropyBackward => "cross_entropy_backward",
+            Op::Attention(_) => "scaled_dot_product_attention",
+            Op::AttentionBackward { .. } => "scaled_dot_product_attention_backward",
+            Op::GatedDelta { .. } => "gated_delta_update",
             Op::Custom(_) => "custom",
         }
     }

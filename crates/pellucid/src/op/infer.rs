@@ -3,6 +3,7 @@
 
 use smallvec::SmallVec;
 
+use super::infer_fused as fused;
 use super::{BinaryOp, Count, Dims, Op, ReduceOp, SliceSpec, StridedSpec};
 use crate::array::{Dtype, Shape};
 use crate::error::{Error, Result};
@@ -108,6 +109,7 @@ impl Op {
                 Dtype::Bool => Err(Error::dtype(name, "bool has no steps; use a number type")),
                 _ => Ok((Shape::from(*len), *dtype)),
             },
+            Op::Load(spec) => Ok((spec.shape.clone(), spec.dtype)),
             Op::RandomBits { shape, width } => random_bits(inputs[0], shape, *width),
             Op::Unary(op) => match op.compute_dtype(inputs[0].1) {
                 Some(compute) if compute == inputs[0].1 => {
@@ -219,6 +221,22 @@ impl Op {
                 Ok((inputs[0].0.clone(), dtype))
             }
             Op::Matmul => matmul(name, inputs[0], inputs[1]),
+            Op::Conv(spec) => spec.infer(inputs[0], inputs[1]),
+            Op::QuantizedMatmul { spec, transpose, gather } => {
+                fused::quantized_matmul(spec, *transpose, *gather, inputs)
+            }
+            Op::Quantize { spec, part } => fused::quantize(spec, *part, inputs),
+            Op::Dequantize { spec, dtype } => fused::dequantize(spec, *dtype, inputs),
+            Op::Norm { kind, weight, bias, .. } => fused::norm(*kind, *weight, *bias, inputs),
+            Op::NormBackward { kind, weight, .. } => fused::norm_backward(*kind, *weight, inputs),
+            Op::Rope(spec) => fused::rope(spec, inputs),
+            Op::CrossEntropy => fused::cross_entropy(false, inputs),
+            Op::CrossEntropyBackward => fused::cross_entropy(true, inputs),
+            Op::Attention(spec) => fused::attention(spec, inputs),
+            Op::AttentionBackward { spec, mask_gradient } => {
+                fused::attention_backward(spec, *mask_gradient, inputs)
+            }
+            Op::GatedDelta { mask } => fused::gated_delta(*mask, inputs),
             Op::Addmm { .. } => {
                 let (shape, dtype) = matmul(name, inputs[1], inputs[2])?;
                 same_dtype(name, inputs[0].1, dtype)?;

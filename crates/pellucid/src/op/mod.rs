@@ -1,11 +1,15 @@
 //! Operations as data. [`Op`] is the one spelling of every operation: it is shape-checked by [`infer`](Op::infer),
 //! run by the backends, fused by the planner, printed in graphs and written to traces.
 
+mod conv;
 mod cost;
 mod custom;
 mod describe;
 mod elementwise;
+mod fused;
 mod infer;
+mod infer_fused;
+mod load;
 mod program;
 mod scalar;
 
@@ -14,11 +18,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+pub use conv::ConvSpec;
 pub use custom::{CustomKernel, Port};
 pub use describe::Family;
 pub(crate) use describe::{Count, TakesOver};
 pub use elementwise::{BinaryOp, UnaryOp};
+pub use fused::{AttentionSpec, NormKind, QuantMode, QuantPart, QuantSpec, RopeSpec};
 pub use infer::{Spec, Specs};
+pub use load::LoadSpec;
+pub(crate) use load::OpenFile;
 pub(crate) use program::{Arg, Func, Instr, Program, divmod};
 pub use scalar::{Float, Scalar};
 
@@ -114,6 +122,8 @@ pub enum Op {
         /// Type of the result.
         dtype: Dtype,
     },
+    /// Elements of a file, read when they are needed. Inputs: none.
+    Load(Box<LoadSpec>),
     /// Threefry-2x32 random bits; `shape` words of `width` bytes for each key. Inputs: keys `[..., 2]` of `uint32`.
     RandomBits {
         /// Shape of the words made from one key.
@@ -259,6 +269,83 @@ pub enum Op {
         alpha: Float,
         /// Factor of `c`.
         beta: Float,
+    },
+
+    /// The convolution of an input with a kernel, channels last. Inputs: x `[N, spatial…, C]`, w `[O, spatial…, C / groups]`.
+    Conv(Box<ConvSpec>),
+    /// A product with packed weights. Inputs: x, words, scales, biases in mode affine; with `gather`, the numbers of the
+    /// matrices of x and of w that are multiplied besides.
+    QuantizedMatmul {
+        /// How the weights are packed.
+        spec: QuantSpec,
+        /// Whether the weights' rows are summed over, not their columns.
+        transpose: bool,
+        /// Whether indices choose the matrices.
+        gather: bool,
+    },
+
+    // ---- packed numbers
+    /// A part of numbers packed along the last axis. Inputs: w, a global scale where there is one.
+    Quantize {
+        /// How they are packed.
+        spec: QuantSpec,
+        /// Which array of the packed form.
+        part: QuantPart,
+    },
+    /// The numbers that packed ones stand for. Inputs: words, scales, biases in mode affine, a global scale where there
+    /// is one.
+    Dequantize {
+        /// How they are packed.
+        spec: QuantSpec,
+        /// Type of the result.
+        dtype: Dtype,
+    },
+
+    // ---- fused: what models do all the time
+    /// Normalisation of the last axis. Inputs: x, then a weight and a bias as said.
+    Norm {
+        /// What is subtracted and divided by.
+        kind: NormKind,
+        /// A weight is among the inputs.
+        weight: bool,
+        /// A bias is among the inputs.
+        bias: bool,
+        /// Added to the variance.
+        eps: Float,
+    },
+    /// The gradient of [`Op::Norm`] for its x. Inputs: x, the weight as said, the cotangent.
+    NormBackward {
+        /// What is subtracted and divided by.
+        kind: NormKind,
+        /// A weight is among the inputs.
+        weight: bool,
+        /// Added to the variance.
+        eps: Float,
+    },
+    /// Rotary positions. Inputs: x `[B, …, T, D]`, the offset, the periods unless there is a base.
+    Rope(RopeSpec),
+    /// `logsumexp(logits) − logits[target]` over the last axis. Inputs: logits, targets (integers).
+    CrossEntropy,
+    /// The gradient of [`Op::CrossEntropy`] for the logits. Inputs: logits, targets, the cotangent.
+    CrossEntropyBackward,
+
+    /// Attention without its scores. The result is flat, `float32` or `float64`: the attention `[B, N, T, E]`, then the
+    /// logarithms of the sums `[B, N, T]`. Inputs: q `[B, N, T, D]`, k `[B, M, S, D]`, v `[B, M, S, E]`, a mask
+    /// `[B, N, T, S]` and sinks `[N]` as said.
+    Attention(AttentionSpec),
+    /// The gradients of [`Op::Attention`], flat: of q, k and v, of the mask if asked for, of sinks. Inputs: its inputs,
+    /// its result, the cotangent of the attention.
+    AttentionBackward {
+        /// The attention.
+        spec: AttentionSpec,
+        /// The gradient of an additive mask is wanted.
+        mask_gradient: bool,
+    },
+    /// The gated delta rule. The result is flat, `float32`: the readings `[B, T, Hv, Dv]`, then the last state
+    /// `[B, Hv, Dv, Dk]`. Inputs: q, k, v, gamma, beta, the state, a mask `[B, T]` as said.
+    GatedDelta {
+        /// A mask is among the inputs.
+        mask: bool,
     },
 
     // ---- kernels of the user

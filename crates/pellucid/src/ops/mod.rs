@@ -15,13 +15,16 @@
 //! ```
 
 mod assemble;
+mod conv;
 mod creation;
 mod elementwise;
+pub(crate) mod fast;
 mod index;
 mod matmul;
 mod methods;
 mod operand;
 mod pad;
+mod quantized;
 mod reduce;
 mod scan;
 mod shape;
@@ -31,12 +34,14 @@ mod tests;
 mod triangle;
 
 pub use assemble::*;
+pub use conv::*;
 pub use creation::*;
 pub use elementwise::*;
 pub use index::*;
 pub use matmul::*;
 pub use operand::{Limit, Operand};
 pub use pad::*;
+pub use quantized::*;
 pub use reduce::*;
 pub use scan::*;
 pub use shape::*;
@@ -93,7 +98,7 @@ fn along(function: &'static str, a: &Array, axis: Option<i64>) -> Result<(Array,
 
 /// `size` positions along one axis, from `start` in steps of `step`; everything along the others.
 #[track_caller]
-fn slice_axis(a: &Array, axis: usize, start: usize, size: usize, step: isize) -> Array {
+pub(crate) fn slice_axis(a: &Array, axis: usize, start: usize, size: usize, step: isize) -> Array {
     ok!(a);
     let mut spec = whole(a);
     spec.start[axis] = start;

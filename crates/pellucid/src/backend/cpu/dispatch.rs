@@ -1,8 +1,8 @@
 //! From an operation to its kernel.
 
 use super::{
-    In, Out, arg_reduce, assemble, custom, elementwise, fill, index, matmul, random, reduce, scan, softmax,
-    sort,
+    In, Out, arg_reduce, assemble, attention, conv, cross_entropy, custom, elementwise, fill, gated_delta,
+    index, load, matmul, norm, quantized, random, reduce, rope, scan, softmax, sort,
 };
 use crate::error::{Error, Result};
 use crate::op::{Op, divmod};
@@ -21,6 +21,7 @@ pub(crate) fn run(op: &Op, inputs: &[In], outs: &mut [Out]) -> Result<()> {
         }
         Op::Full { value, .. } => fill::full(*value, out),
         Op::Arange { start, step, .. } => fill::arange(*start, *step, out),
+        Op::Load(spec) => load::load(spec, out)?,
         Op::RandomBits { width, .. } => random::random_bits(&inputs[0], *width, out)?,
         Op::Concatenate { axis } => assemble::concatenate(inputs, *axis, out),
         Op::Pad { low, .. } => assemble::pad(&inputs[0], &inputs[1], low, out),
@@ -38,6 +39,31 @@ pub(crate) fn run(op: &Op, inputs: &[In], outs: &mut [Out]) -> Result<()> {
         Op::Argsort { axis } => sort::argsort(&inputs[0], *axis, out)?,
         Op::Matmul => matmul::matmul(&inputs[0], &inputs[1], out)?,
         Op::Addmm { alpha, beta } => matmul::addmm(&inputs[0], &inputs[1], &inputs[2], alpha.0, beta.0, out)?,
+        Op::Conv(spec) => conv::conv(spec, &inputs[0], &inputs[1], out)?,
+        Op::QuantizedMatmul { spec, transpose, gather } => {
+            quantized::quantized_matmul(spec, *transpose, *gather, inputs, out)?;
+        }
+        Op::Quantize { spec, part } => quantized::quantize(spec, *part, inputs, out)?,
+        Op::Dequantize { spec, .. } => quantized::dequantize(spec, inputs, out)?,
+        Op::Norm { kind, weight, bias, eps } => {
+            let (w, b) = (weight.then(|| &inputs[1]), bias.then(|| &inputs[inputs.len() - 1]));
+            norm::norm(*kind, &inputs[0], w, b, eps.0, out)?;
+        }
+        Op::NormBackward { kind, weight, eps } => {
+            let g = &inputs[inputs.len() - 1];
+            let weight = weight.then(|| &inputs[1]);
+            norm::norm_backward(*kind, &inputs[0], weight, g, eps.0, out)?;
+        }
+        Op::Rope(spec) => rope::rope(spec, &inputs[0], &inputs[1], inputs.get(2), out)?,
+        Op::CrossEntropy => cross_entropy::cross_entropy(&inputs[0], &inputs[1], out)?,
+        Op::CrossEntropyBackward => {
+            cross_entropy::cross_entropy_backward(&inputs[0], &inputs[1], &inputs[2], out)?;
+        }
+        Op::Attention(spec) => attention::attention(spec, inputs, out)?,
+        Op::AttentionBackward { spec, mask_gradient } => {
+            attention::attention_backward(spec, *mask_gradient, inputs, out)?;
+        }
+        Op::GatedDelta { .. } => gated_delta::gated_delta(inputs, out)?,
         Op::Custom(_)
         | Op::Unary(_)
         | Op::Binary(_)

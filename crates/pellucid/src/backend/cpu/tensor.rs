@@ -2,7 +2,9 @@
 
 use std::marker::PhantomData;
 
+use super::strided::Grid;
 use crate::array::{Dtype, Element};
+use crate::op::Dims;
 
 /// An input: elements at `ptr + strides · index`, strides in elements. Reading is valid for every index below `shape`.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,42 @@ impl<'a> In<'a> {
         self.shape.iter().product()
     }
 
+    /// The integer (or truth value) `offset` elements from the first one.
+    ///
+    /// # Panics
+    /// If the elements are no integers: a defect of the calling kernel.
+    pub fn integer(&self, offset: isize) -> i64 {
+        macro_rules! read {
+            ($ty:ty) => {
+                // SAFETY: an element of the input, by the contract of `new` and the caller's strides.
+                i64::try_from(unsafe { *self.ptr.cast::<$ty>().offset(offset) }).unwrap_or(i64::MAX)
+            };
+        }
+        match self.dtype {
+            Dtype::Bool | Dtype::Uint8 => read!(u8),
+            Dtype::Uint16 => read!(u16),
+            Dtype::Uint32 => read!(u32),
+            Dtype::Uint64 => read!(u64),
+            Dtype::Int8 => read!(i8),
+            Dtype::Int16 => read!(i16),
+            Dtype::Int32 => read!(i32),
+            Dtype::Int64 => read!(i64),
+            other => panic!("integer of {other}"),
+        }
+    }
+
+    /// All integers in row-major order.
+    pub fn integers(&self) -> Vec<i64> {
+        let grid = Grid::new(self.shape, [self.strides]);
+        let mut walk = grid.walk(0);
+        let mut values = Vec::with_capacity(self.elements());
+        for _ in 0..self.elements() {
+            values.push(self.integer(walk.offsets[0]));
+            walk.step();
+        }
+        values
+    }
+
     /// True if the elements lie in row-major order without gaps.
     pub fn is_contiguous(&self) -> bool {
         is_row_major(self.shape, self.strides)
@@ -69,6 +107,22 @@ impl<'a> Out<'a> {
 
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
+    }
+
+    /// The output as several, one after the other, of its own type and the given shapes.
+    ///
+    /// # Panics
+    /// If they are not exactly its elements: a defect of the calling kernel.
+    pub fn parts<'b, const N: usize>(&'b mut self, shapes: &'b [Dims; N]) -> [Out<'b>; N] {
+        let mut start = 0;
+        let parts = std::array::from_fn(|i| {
+            // SAFETY: parts of the output that do not overlap, borrowed from it.
+            let part = unsafe { Out::new(self.ptr.add(start * self.dtype.size()), self.dtype, &shapes[i]) };
+            start += part.elements();
+            part
+        });
+        assert!(start == self.elements(), "parts {shapes:?} of {self:?}");
+        parts
     }
 
     /// All elements in row-major order, to be overwritten.

@@ -10,10 +10,13 @@ use super::matmul::Product;
 use super::scan::Scan;
 use super::tensor::{Context, In, Out};
 use super::wgsl;
-use super::{assemble, custom, elementwise, fill, matmul, pieces, put, random, reduce, scan, sort};
+use super::{
+    assemble, conv, custom, elementwise, fill, fused, matmul, pieces, put, quantized, random, reduce, scan,
+    sort,
+};
 use crate::array::Dtype;
 use crate::error::{Error, Result};
-use crate::op::{Dims, Func, Op, Program, ReduceOp, Scalar, ScanOp, divmod};
+use crate::op::{Dims, Func, Op, Program, QuantMode, ReduceOp, Scalar, ScanOp, divmod};
 
 /// The text of a kernel grows with the axes; more than these would not be worth it.
 pub(super) const MOST_AXES: usize = 32;
@@ -145,6 +148,7 @@ fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], outs: &[Out]) -> Result<Laun
             holds(*dtype != Dtype::Bool, FallbackReason::NeedsFloat64)?;
             Box::new(|l| fill::arange(l.context, *start, *step, l.out()))
         }
+        Op::Load(_) => return Err(FallbackReason::FromFile),
         Op::RandomBits { width, .. } => {
             all()?;
             Box::new(|l| random::random_bits(l.context, &l.inputs[0], *width, l.out()))
@@ -218,6 +222,40 @@ fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], outs: &[Out]) -> Result<Laun
             custom::supports(gpu, spec)?;
             Box::new(|l| custom::run(l.context, spec, l.inputs, l.outs))
         }
+        Op::Conv(spec) => {
+            all()?;
+            few(out.elements())?;
+            Box::new(|l| conv::conv(l.context, spec, l.inputs, l.out()))
+        }
+        Op::QuantizedMatmul { spec, transpose, gather: false } if inputs[1].shape.len() == 2 => {
+            all()?;
+            few(out.elements())?;
+            Box::new(|l| quantized::quantized_matmul(l.context, spec, *transpose, l.inputs, l.out()))
+        }
+        Op::Dequantize { spec, .. } if inputs.len() == if spec.mode == QuantMode::Affine { 3 } else { 2 } => {
+            all()?;
+            few(out.elements())?;
+            Box::new(|l| quantized::dequantize(l.context, spec, l.inputs, l.out()))
+        }
+        Op::Norm { kind, weight, bias, eps } => {
+            all()?;
+            few(out.elements())?;
+            Box::new(|l| fused::norm(l.context, *kind, (*weight, *bias), eps.0, l.inputs, l.out()))
+        }
+        Op::Rope(spec) => {
+            all()?;
+            few(out.elements())?;
+            Box::new(|l| fused::rope(l.context, spec, l.inputs, l.out()))
+        }
+        Op::QuantizedMatmul { .. }
+        | Op::Quantize { .. }
+        | Op::Dequantize { .. }
+        | Op::NormBackward { .. }
+        | Op::CrossEntropy
+        | Op::CrossEntropyBackward
+        | Op::Attention(_)
+        | Op::AttentionBackward { .. }
+        | Op::GatedDelta { .. } => return Err(FallbackReason::NoKernel),
         // Elementwise ones come as programs, and layouts are views or copies: neither has kernels of its own.
         Op::Unary(_)
         | Op::Binary(_)

@@ -27,6 +27,8 @@ pub enum FallbackReason {
     TooManyInputs,
     /// An array without elements: there is nothing to launch.
     NoElements,
+    /// Files are read by the host.
+    FromFile,
     /// There is no kernel.
     NoKernel,
 }
@@ -43,6 +45,7 @@ impl FallbackReason {
             FallbackReason::TooManyAxes => "more axes than kernels are written for",
             FallbackReason::TooManyInputs => "more arrays than one kernel of this adapter can read",
             FallbackReason::NoElements => "an array without elements; there is nothing to launch",
+            FallbackReason::FromFile => "files are read by the host",
             FallbackReason::NoKernel => "there is no kernel",
         }
     }

@@ -4,10 +4,14 @@
 
 mod assemble;
 pub(super) mod build;
+mod composed;
+mod conv;
 mod elementwise;
+mod fused;
 mod index;
 mod layout;
 mod product;
+mod quantized;
 mod reduce;
 mod scan;
 
@@ -76,6 +80,9 @@ pub(super) type Parts = SmallVec<[Option<Array>; 2]>;
 /// [`Error::Argument`] if a wanted input has no gradient.
 #[track_caller]
 pub(super) fn vjp(call: &Call, cotangents: &[Option<Array>], wanted: &[bool]) -> Result<Parts> {
+    if let (Op::Attention(spec), Some(g)) = (call.op, &cotangents[0]) {
+        return Ok(fused::attention_vjp(spec, call, g, wanted));
+    }
     let mut parts: Parts = smallvec![None; call.inputs.len()];
     for of in (0..call.inputs.len()).filter(|&of| wanted[of]) {
         parts[of] = vjp_of(call, of, cotangents)?;
@@ -90,7 +97,7 @@ fn vjp_of(call: &Call, of: usize, cotangents: &[Option<Array>]) -> Result<Option
     let Some(g) = &cotangents[result] else { return Ok(None) };
     let x = &call.inputs[of];
     Ok(match call.op {
-        Op::Full { .. } | Op::Arange { .. } => None,
+        Op::Full { .. } | Op::Arange { .. } | Op::Load(_) => None,
         Op::RandomBits { .. } => None,
         Op::Unary(op) => elementwise::unary_vjp(*op, call, g),
         Op::Binary(op) => elementwise::binary_vjp(*op, call, of, g),
@@ -122,6 +129,24 @@ fn vjp_of(call: &Call, of: usize, cotangents: &[Option<Array>]) -> Result<Option
         Op::Sort { axis } => Some(index::sort_vjp(*axis, call, g)),
         Op::Matmul => Some(product::matmul_vjp(call, of, g)),
         Op::Addmm { alpha, beta } => Some(product::addmm_vjp(alpha.0, beta.0, call, of, g)),
+        Op::Conv(spec) => Some(conv::vjp(spec, call, of, g)),
+        Op::QuantizedMatmul { spec, transpose, gather: false } => {
+            quantized::matmul_vjp(spec, *transpose, call, of, g)?
+        }
+        Op::Dequantize { spec, .. } => quantized::dequantize_vjp(spec, call, of, g)?,
+        Op::QuantizedMatmul { .. } | Op::Quantize { .. } => return Err(call.no_rule("vjp")),
+        Op::Norm { kind, weight, eps, .. } => Some(fused::norm_vjp(*kind, *weight, *eps, call, of, g)),
+        Op::Rope(spec) => fused::rope_vjp(spec, call, of, g)?,
+        Op::CrossEntropy if of == 0 => {
+            Some(build::apply(Op::CrossEntropyBackward, &[&call.inputs[0], &call.inputs[1], g]))
+        }
+        Op::CrossEntropy => None,
+        Op::CrossEntropyBackward if of == 1 => None,
+        Op::NormBackward { .. }
+        | Op::CrossEntropyBackward
+        | Op::Attention(_)
+        | Op::AttentionBackward { .. }
+        | Op::GatedDelta { .. } => fused::pulled(call, of, g)?,
         Op::Custom(_) => return Err(call.no_rule("vjp")),
     })
 }
@@ -151,7 +176,7 @@ pub(super) fn jvp(call: &Call, tangents: &[Option<Array>]) -> Result<Push> {
         }))
     };
     Ok(match call.op {
-        Op::Full { .. } | Op::Arange { .. } | Op::RandomBits { .. } => one(None),
+        Op::Full { .. } | Op::Arange { .. } | Op::Load(_) | Op::RandomBits { .. } => one(None),
         Op::Unary(op) => one(tangents[0].as_ref().and_then(|t| elementwise::unary_jvp(*op, call, t))),
         Op::Binary(op) => one(elementwise::binary_jvp(*op, call, tangents)),
         Op::Divmod => {
@@ -202,6 +227,19 @@ pub(super) fn jvp(call: &Call, tangents: &[Option<Array>]) -> Result<Push> {
         Op::Sort { axis } => one(tangents[0].as_ref().map(|t| index::sort_jvp(*axis, call, t))),
         Op::Matmul => one(product::matmul_jvp(call, tangents)),
         Op::Addmm { alpha, beta } => one(product::addmm_jvp(alpha.0, beta.0, call, tangents)),
+        Op::Conv(_) => one(conv::jvp(call, tangents)),
+        Op::QuantizedMatmul { .. } if tangents[1..].iter().all(Option::is_none) => replaced(),
+        Op::Rope(_) if tangents[1..].iter().all(Option::is_none) => replaced(),
+        Op::QuantizedMatmul { .. } | Op::Dequantize { .. } => Push::Transposed,
+        Op::Quantize { .. } => return Err(call.no_rule("jvp")),
+        Op::Norm { .. }
+        | Op::NormBackward { .. }
+        | Op::Rope(_)
+        | Op::CrossEntropy
+        | Op::CrossEntropyBackward
+        | Op::Attention(_)
+        | Op::AttentionBackward { .. }
+        | Op::GatedDelta { .. } => return fused::pushed(call, tangents),
         Op::Custom(_) => return Err(call.no_rule("jvp")),
     })
 }
@@ -214,7 +252,7 @@ pub(super) fn jvp(call: &Call, tangents: &[Option<Array>]) -> Result<Push> {
 pub(super) fn vmap(call: &Call, inputs: &[Batched], size: usize) -> Result<SmallVec<[Array; 2]>> {
     let one = |result: Array| -> SmallVec<[Array; 2]> { smallvec![result] };
     Ok(match call.op {
-        Op::Full { .. } | Op::Arange { .. } => {
+        Op::Full { .. } | Op::Arange { .. } | Op::Load(_) => {
             one(Batched { array: call.outputs[0].clone(), mapped: false }.spread(size))
         }
         // Keys have their batch in front already, and so have the bits made of them.
@@ -260,6 +298,17 @@ pub(super) fn vmap(call: &Call, inputs: &[Batched], size: usize) -> Result<Small
         Op::Sort { axis } => one(build::apply(Op::Sort { axis: axis + 1 }, &[&inputs[0].array])),
         Op::Argsort { axis } => one(build::apply(Op::Argsort { axis: axis + 1 }, &[&inputs[0].array])),
         Op::Matmul | Op::Addmm { .. } => one(product::vmap(call, inputs)),
+        Op::Conv(spec) => one(conv::vmap(spec, call, inputs, size)),
+        Op::QuantizedMatmul { gather: false, .. } => one(quantized::matmul_vmap(call, inputs)),
+        Op::Quantize { .. } | Op::Dequantize { .. } => one(quantized::rows_vmap(call, inputs, size)?),
+        Op::Norm { .. } => one(fused::rows_vmap(call, inputs, &[0], size)?),
+        Op::NormBackward { .. } => one(fused::rows_vmap(call, inputs, &[0, inputs.len() - 1], size)?),
+        Op::CrossEntropy | Op::CrossEntropyBackward => one(fused::rows_vmap(call, inputs, &[0, 1, 2], size)?),
+        Op::Rope(_) => one(fused::rope_vmap(call, inputs, size)?),
+        Op::Attention(spec) => one(fused::attention_vmap(spec, call, inputs, size)?),
+        Op::QuantizedMatmul { .. } | Op::AttentionBackward { .. } | Op::GatedDelta { .. } => {
+            return Err(call.no_rule("vmap"));
+        }
         Op::Custom(_) => return Err(call.no_rule("vmap")),
     })
 }

@@ -370,7 +370,7 @@ impl<T: Real> Job<T> {
 }
 
 /// The strides with which an array of this shape is read as one of the shape `to`, to which it broadcasts.
-fn broadcast_strides(shape: &[usize], strides: &[isize], to: &[usize]) -> PerAxis<isize> {
+pub(super) fn broadcast_strides(shape: &[usize], strides: &[isize], to: &[usize]) -> PerAxis<isize> {
     let mut wide = PerAxis::from_elem(0, to.len());
     let lead = to.len() - shape.len();
     for (axis, stride) in wide.iter_mut().enumerate().skip(lead) {
