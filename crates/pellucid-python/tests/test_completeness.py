@@ -22,7 +22,7 @@ ELSEWHERE = {
         reset_peak_memory set_cache_limit set_default_device set_default_stream set_memory_limit set_wired_limit stream
         synchronize""",
     "test_exchange.py": "async_eval depends eval export_to_dot from_dlpack",
-    "test_files.py": "load save save_safetensors savez savez_compressed",
+    "test_files.py": "load save save_gguf save_safetensors savez savez_compressed",
     "test_extras.py": "ArrayAt ArrayIterator ArrayLike PrintOptions get_printoptions set_printoptions printoptions",
 }
 #: Names of the devices page, the memory page and the issue that must be there whatever else is.
@@ -53,6 +53,8 @@ def test_every_function_is_compared_with_mlx(core):
     assert missing == []
     drawn = [n for n in public(core.random) if f"random.{n}" not in cases and n not in ("seed", "state")]
     assert drawn == []
+    fused = [n for n in public(core.fast) if f"fast.{n}" not in cases and n != "metal_kernel"]
+    assert fused == []
     for file, names in ELSEWHERE.items():
         text = (pathlib.Path(__file__).parent / file).read_text()
         assert [n for n in names.split() if n not in text] == [], file
@@ -71,7 +73,7 @@ def test_the_required_names_are_there(core):
 
 
 def test_every_function_says_its_signature_and_what_it_does(core):
-    for module in (core, core.metal, core.random):
+    for module in (core, core.metal, core.random, core.fast):
         for name in public(module):
             thing = getattr(module, name)
             if isinstance(thing, types.BuiltinFunctionType):
@@ -105,7 +107,7 @@ def test_the_stubs_are_current(core):
 
 def test_every_public_name_has_a_stub(core):
     folder = PACKAGE / "python" / "pellucid" / "core"
-    for module, file in ((core, "__init__"), (core.metal, "metal"), (core.random, "random")):
+    for module, file in ((core, "__init__"), (core.metal, "metal"), (core.random, "random"), (core.fast, "fast")):
         names = declared(folder / f"{file}.pyi")
         assert [n for n in public(module) if n not in names] == []
     stub = next(n for n in ast.parse((folder / "__init__.pyi").read_text()).body if getattr(n, "name", "") == "array")

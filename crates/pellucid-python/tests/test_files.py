@@ -10,6 +10,12 @@ import pytest
 
 KINDS = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64 complex64".split()
 
+@pytest.fixture
+def pellucid_only(request):
+    if request.config.getoption("--subject") != "pellucid.core":
+        pytest.skip("about Pellucid")
+
+
 MLX = """
 import os, sys, mlx.core as mx
 source, target = sys.argv[1:]
@@ -167,3 +173,44 @@ for save in (mx.savez, mx.savez_compressed):
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ran.stdout, ran.stderr) == ("refused\nrefused\n", "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_gguf_files_go_both_ways(pellucid_only, mx, tmp_path):
+    import mlx.core as theirs
+
+    def content(m):
+        arrays = {"x": m.arange(6).reshape(2, 3).astype(m.float32), "h": m.ones((2,)).astype(m.float16), "i": m.array([1, -2], dtype=m.int8)}
+        notes = {"name": "tiny", "list": ["a", "bc"], "numbers": m.array([1, 2, 3]), "one": m.array(2.5), "yes": m.array(True)}
+        return arrays, notes
+
+    for writer, reader in ((mx, theirs), (theirs, mx), (mx, mx)):
+        path = str(tmp_path / "model.gguf")
+        arrays, notes = content(writer)
+        writer.save_gguf(path, arrays, notes)
+        found, metadata = reader.load(path, return_metadata=True)
+        assert sorted(found) == sorted(arrays)
+        for name, array in arrays.items():
+            assert str(found[name].dtype).split(".")[-1] == str(array.dtype).split(".")[-1]
+            assert np.array_equal(np.array(found[name]), np.array(array))
+        assert metadata["name"] == "tiny" and metadata["list"] == ["a", "bc"]
+        assert np.array(metadata["numbers"]).tolist() == [1, 2, 3] and float(np.array(metadata["one"])) == 2.5
+
+
+def test_packed_arrays_of_mlx_are_read_and_multiplied(pellucid_only, mx, tmp_path):
+    import mlx.core as theirs
+
+    w = theirs.random.normal((8, 128))
+    for mode in ("affine", "mxfp4", "mxfp8", "nvfp4"):
+        names = dict(zip(("w", "scales", "biases"), theirs.quantize(w, mode=mode)))
+        path = str(tmp_path / f"{mode}.safetensors")
+        theirs.save_safetensors(path, names)
+        ours = mx.load(path)
+        x = np.linspace(-1, 1, 256, dtype=np.float32).reshape(2, 128)
+        found = mx.quantized_matmul(mx.array(x), ours["w"], ours["scales"], ours.get("biases"), mode=mode)
+        expected = theirs.quantized_matmul(theirs.array(x), names["w"], names["scales"], names.get("biases"), mode=mode)
+        assert np.allclose(np.array(found), np.array(expected), atol=1e-3)
+
+
+def test_a_kernel_in_metals_language_is_refused_with_the_way_in_wgsl(pellucid_only, mx):
+    with pytest.raises(ValueError, match="WGSL"):
+        mx.fast.metal_kernel("double", ["x"], ["y"], "y[thread_position_in_grid.x] = 2 * x[thread_position_in_grid.x];")

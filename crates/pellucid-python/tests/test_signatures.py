@@ -16,6 +16,7 @@ MORE = {
     "cummax": {"dtype"},
     "cummin": {"dtype"},
     "logcumsumexp": {"dtype"},
+    "save_gguf": {"metadata"},  # Optional in mlx too, although its signature does not say so.
 }
 
 
@@ -39,7 +40,7 @@ def pairs(request):
 
     import pellucid.core as ours
 
-    places = [("", ours, theirs), ("random.", ours.random, theirs.random), ("metal.", ours.metal, theirs.metal)]
+    places = [("", ours, theirs), ("random.", ours.random, theirs.random), ("metal.", ours.metal, theirs.metal), ("fast.", ours.fast, theirs.fast)]
     return [
         (prefix + name, getattr(here, name), getattr(there, name))
         for prefix, here, there in places

@@ -1,15 +1,25 @@
 //! Fused operations, convolutions and packed products on every device: the values, what falls back, and what is refused.
 
-mod both_devices;
-
-use both_devices::{numbers, on_cpu};
 use pellucid::fast::{self, Mask, Rope};
 use pellucid::op::QuantMode;
 use pellucid::ops::{self, Conv, Packing};
 use pellucid::{Array, Device, Dtype, Result, eval, gpu, is_available, with_device};
 
+/// Numbers from −1 to 1, made without the library.
 fn array(shape: &[usize], seed: u64) -> Array {
-    Array::from_slice(&numbers(shape.iter().product(), seed), shape.to_vec())
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = move |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    };
+    let values: Vec<f32> = (0..shape.iter().product()).map(&mut next).collect();
+    Array::from_slice(&values, shape.to_vec())
+}
+
+fn on_cpu(make: impl FnOnce() -> Array) -> Array {
+    with_device(Device::cpu(), make).expect("a CPU")
 }
 
 /// The GPU gives what the CPU gives, within rounding, and does it itself.

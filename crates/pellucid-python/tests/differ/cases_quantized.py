@@ -76,6 +76,7 @@ def products():
     row = random(g, "float32", (1, 128), low=-1, high=1)
     for mode, bits, group in MODES[-3:]:
         yield call("qqmm", row, *parts(g, mode, bits, group, (4, 128), "float32"), mode=mode)
+    yield call("gather_qqmm", x, *parts(g, "nvfp4", 4, 16, (2, 4, 128), "float32"), rhs_indices=index(1, 0))
 
 
 def cases():

@@ -53,6 +53,11 @@ def _gives(ours, theirs):
 
 CALLS = [
     CallDifference(
+        ("gather_qqmm",),
+        lambda item, ours, theirs: _gives(ours, theirs) and "NYI" in str(theirs.error),
+        "mlx has gather_qqmm on GPUs alone",
+    ),
+    CallDifference(
         ("conv3d", "conv_general", "conv_transpose3d"),
         lambda item, ours, theirs: _gives(ours, theirs) and "groups != 1" in str(theirs.error),
         "mlx has no groups along three axes",

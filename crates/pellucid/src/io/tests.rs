@@ -448,7 +448,7 @@ fn elements_are_read_when_they_are_needed_and_a_failing_read_belongs_to_its_arra
     assert_eq!(second.to_vec::<f32>()?, [3.0, 4.0]);
     // The file itself, cut short before it was read, fails the array that needs what is gone.
     let (loaded, _) = load_safetensors(&file)?;
-    std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(20).unwrap();
+    fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(20).unwrap();
     let error = loaded["b"].eval().unwrap_err().to_string();
     assert!(error.contains("changed before it was read"), "{error}");
     assert_eq!(first.to_vec::<f32>()?, [1.0, 2.0]);
@@ -463,7 +463,7 @@ fn eight_bit_floats_are_loaded_as_their_bytes() -> Result<()> {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.as_bytes());
     bytes.extend([0x38, 0x7e, 0xff]);
-    std::fs::write(&path, bytes).unwrap();
+    fs::write(&path, bytes).unwrap();
     let (arrays, _) = load_safetensors(&path)?;
     assert_eq!(arrays["w"].dtype(), Dtype::Uint8);
     assert_eq!(arrays["w"].to_vec::<u8>()?, [0x38, 0x7e, 0xff]);

@@ -7,6 +7,7 @@ from os import PathLike
 from types import TracebackType
 from typing import IO, Any, Literal, TypeAlias
 
+from pellucid.core import fast as fast
 from pellucid.core import metal as metal
 from pellucid.core import random as random
 
@@ -177,6 +178,9 @@ def _capture_stop() -> dict[str, object]:
 
 def _dtype(name: str) -> Dtype:
     """The dtype of this name, for pickle."""
+
+class _gc_func:
+    """A function made from another one."""
 
 def _is_capturing() -> bool:
     """Whether a capture runs."""
@@ -647,6 +651,9 @@ def can_cast(from_: array | Dtype, to: Dtype) -> bool:
 def ceil(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """The next integer above, in the same dtype."""
 
+def checkpoint(fun: Callable) -> Callable:
+    """A function like `fun` of which nothing but its arguments is kept for the way back: there it is computed again."""
+
 def clear_cache() -> None:
     """Gives all cached memory back to the system."""
 
@@ -655,6 +662,10 @@ def clear_streams() -> None:
 
 def clip(a: array, /, a_min: scalar | array | None, a_max: scalar | array | None, *, stream: StreamOrDevice = None) -> array:
     """Elements held between two limits, one of which may be None."""
+
+def compile(fun: Callable, inputs: object | None = None, outputs: object | None = None, shapeless: bool = False) -> Callable:
+    """A function that records what `fun` does for each kind of arguments and makes only its operations from then on. Arrays in
+    `inputs` are arguments that are not passed, those in `outputs` results that are not returned."""
 
 complex64: Dtype
 
@@ -674,6 +685,30 @@ def conjugate(a: scalar | array, *, stream: StreamOrDevice = None) -> array:
 
 def contiguous(a: array, /, allow_col_major: bool = False, *, stream: StreamOrDevice = None) -> array:
     """The array row-major in memory; column-major is never kept here."""
+
+def conv1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """A convolution along one axis; channels last."""
+
+def conv2d(input: array, weight: array, /, stride: int | tuple[int, int] = 1, padding: int | tuple[int, int] = 0, dilation: int | tuple[int, int] = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """A convolution along two axes; channels last."""
+
+def conv3d(input: array, weight: array, /, stride: int | tuple[int, int, int] = 1, padding: int | tuple[int, int, int] = 0, dilation: int | tuple[int, int, int] = 1, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """A convolution along three axes; channels last."""
+
+def conv_general(input: array, weight: array, /, stride: int | Sequence[int] = 1, padding: int | Sequence[int] | tuple[Sequence[int], Sequence[int]] = 0, kernel_dilation: int | Sequence[int] = 1, input_dilation: int | Sequence[int] = 1, groups: int = 1, flip: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """A convolution along one to three axes; channels last."""
+
+def conv_transpose1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, output_padding: int = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """The transposed convolution along one axis."""
+
+def conv_transpose2d(input: array, weight: array, /, stride: int | tuple[int, int] = 1, padding: int | tuple[int, int] = 0, dilation: int | tuple[int, int] = 1, output_padding: int | tuple[int, int] = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """The transposed convolution along two axes."""
+
+def conv_transpose3d(input: array, weight: array, /, stride: int | tuple[int, int, int] = 1, padding: int | tuple[int, int, int] = 0, dilation: int | tuple[int, int, int] = 1, output_padding: int | tuple[int, int, int] = 0, groups: int = 1, *, stream: StreamOrDevice = None) -> array:
+    """The transposed convolution along three axes."""
+
+def convolve(a: array, v: array, /, mode: str = "full", *, stream: StreamOrDevice = None) -> array:
+    """The discrete convolution of two arrays with one axis each."""
 
 def cos(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """Cosine."""
@@ -704,6 +739,18 @@ def cumulative_prod(a: array, /, axis: int | None = None, *, reverse: bool = Fal
 def cumulative_sum(a: array, /, axis: int | None = None, *, reverse: bool = False, inclusive: bool = True, dtype: Dtype | None = None, stream: StreamOrDevice = None) -> array:
     """Running sum."""
 
+class custom_function:
+    """A function whose derivatives the user writes."""
+
+    def jvp(self, f: Callable) -> custom_function:
+        """Sets the rule for tangents: f(primals, tangents)."""
+
+    def vjp(self, f: Callable) -> custom_function:
+        """Sets the rule for gradients: f(primals, cotangents, outputs)."""
+
+    def vmap(self, f: Callable) -> custom_function:
+        """Sets the rule for batches: f(inputs, axes), which returns outputs and axes."""
+
 def default_device() -> Device:
     """The device that operations run on. With a device, a context manager that makes it the default of its block."""
 
@@ -715,6 +762,9 @@ def degrees(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
 
 def depends(inputs: array | Sequence[array], dependencies: array | Sequence[array]) -> array | list[array]:
     """The inputs, ready only when the dependencies are, without using their elements."""
+
+def dequantize(w: array, /, scales: array, biases: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', global_scale: array | None = None, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
+    """The numbers that packed ones stand for."""
 
 def device_count(device_type: DeviceType) -> int:
     """How many devices of a type there are."""
@@ -731,6 +781,9 @@ def diagonal(a: array, offset: int = 0, axis1: int = 0, axis2: int = 1, stream: 
 def diff(a: array, /, n: int = 1, axis: int = -1, *, stream: StreamOrDevice = None) -> array:
     """Differences of neighbours along an axis, n times over."""
 
+def disable_compile() -> None:
+    """Lets compiled functions just run."""
+
 def divide(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
     """Quotient; integers give float32."""
 
@@ -744,6 +797,9 @@ def empty(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: 
 
 def empty_like(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
     """Zeros with the shape of an array, by another name."""
+
+def enable_compile() -> None:
+    """Lets compiled functions be recorded and kept."""
 
 def equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
     """True where equal."""
@@ -832,6 +888,12 @@ def full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None =
 def full_like(a: array, vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
     """A value with the shape of an array."""
 
+def gather_qmm(x: array, w: array, /, scales: array, biases: array | None = None, lhs_indices: array | None = None, rhs_indices: array | None = None, transpose: bool = True, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', global_scale: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
+    """A product with packed weights, of matrices that indices choose."""
+
+def gather_qqmm(x: array, w: array, /, scales: array | None = None, lhs_indices: array | None = None, rhs_indices: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'nvfp4', global_scale_x: array | None = None, global_scale_w: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
+    """A product of which both factors are packed, of matrices that indices choose."""
+
 generic: DtypeCategory
 
 def get_active_memory() -> int:
@@ -853,6 +915,9 @@ def get_printoptions() -> PrintOptions:
     """How arrays are printed now."""
 
 gpu: DeviceType
+
+def grad(fun: Callable, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable:
+    """A function that returns the gradient of `fun` by some of its arguments, which may be trees of arrays."""
 
 def greater(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
     """True where a > b."""
@@ -931,6 +996,9 @@ def isposinf(a: scalar | array, stream: StreamOrDevice = None) -> array:
 def issubdtype(arg1: Dtype | DtypeCategory, arg2: Dtype | DtypeCategory) -> bool:
     """True if the first is the second or belongs to it."""
 
+def jvp(fun: Callable, primals: list[array], tangents: list[array]) -> tuple[list[array], list[array]]:
+    """What `fun` returns, and the product of its Jacobian with the tangents."""
+
 def kron(a: array, b: array, *, stream: StreamOrDevice = None) -> array:
     """Kronecker product."""
 
@@ -946,8 +1014,8 @@ def less_equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = No
 def linspace(start: scalar, stop: scalar, num: int | None = 50, endpoint: bool = True, dtype: Dtype | None = float32, stream: StreamOrDevice = None) -> array:
     """Evenly spaced numbers."""
 
-def load(file: file, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, str]]:
-    """Loads a .npy, .npz or .safetensors file."""
+def load(file: file, /, format: str | None = None, return_metadata: bool = False, *, stream: StreamOrDevice = None) -> array | dict[str, array] | tuple[dict[str, array], dict[str, Any]]:
+    """Loads a .npy, .npz, .safetensors or .gguf file."""
 
 def log(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """Natural logarithm."""
@@ -1080,6 +1148,15 @@ def prod(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = 
 def put_along_axis(a: array, /, indices: array, values: scalar | array, axis: int | None = None, *, stream: StreamOrDevice = None) -> array:
     """A copy with the elements that take_along_axis would give replaced."""
 
+def qqmm(x: array, w: array, scales: array | None = None, group_size: int | None = None, bits: int | None = None, mode: str = 'nvfp4', global_scale_x: array | None = None, global_scale_w: array | None = None, *, stream: StreamOrDevice = None) -> array:
+    """A product of which both factors are packed, x on the way."""
+
+def quantize(w: array, /, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', *, global_scale: array | None = None, stream: StreamOrDevice = None) -> tuple[array, array, array]:
+    """Packs an array along its last axis: words, scales, and biases in mode affine."""
+
+def quantized_matmul(x: array, w: array, /, scales: array, biases: array | None = None, transpose: bool = True, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', *, stream: StreamOrDevice = None) -> array:
+    """A product with packed weights."""
+
 def radians(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """Degrees to radians."""
 
@@ -1118,6 +1195,9 @@ def rsqrt(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
 
 def save(file: file, arr: array) -> None:
     """Saves an array as .npy, which is added to the path if it is missing."""
+
+def save_gguf(file: file, arrays: dict[str, array], metadata: dict[str, array | str | list[str]] | None = None) -> None:
+    """Saves arrays by name as .gguf, with notes beside them."""
 
 def save_safetensors(file: file, arrays: dict[str, array], metadata: dict[str, str] | None = None) -> None:
     """Saves arrays by name as .safetensors, with notes beside them."""
@@ -1192,7 +1272,7 @@ def std(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = F
     """Standard deviation."""
 
 def stop_gradient(a: array, /, *, stream: StreamOrDevice = None) -> array:
-    """The array itself; there are no gradients to stop."""
+    """The same elements, through which no derivative passes."""
 
 def stream(s: Stream | ThreadLocalStream | Device | DeviceType) -> StreamContext:
     """A context manager that sets the stream and the device of the operations in its block."""
@@ -1264,6 +1344,9 @@ unsignedinteger: DtypeCategory
 def unstack(x: array, /, *, axis: int = 0, stream: StreamOrDevice = None) -> tuple[array, ...]:
     """The arrays along an axis, which disappears."""
 
+def value_and_grad(fun: Callable, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] = []) -> Callable:
+    """A function that returns what `fun` returns, and its gradient by some of its arguments."""
+
 def var(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bool = False, ddof: int = 0, *, correction: int | None = None, stream: StreamOrDevice = None) -> array:
     """Variance."""
 
@@ -1272,6 +1355,13 @@ def vecdot(a: array, b: array, /, *, axis: int = -1, stream: StreamOrDevice = No
 
 def view(a: scalar | array, dtype: Dtype, stream: StreamOrDevice = None) -> array:
     """The same bytes read as another dtype."""
+
+def vjp(fun: Callable, primals: list[array], cotangents: list[array]) -> tuple[list[array], list[array]]:
+    """What `fun` returns, and the product of the cotangents with its Jacobian."""
+
+def vmap(fun: Callable, in_axes: object = 0, out_axes: object = 0) -> Callable:
+    """A function that calls `fun` for all lanes of its arguments at once. The axes are an integer, `None` for what is the
+    same for all lanes, or trees of them like the arguments and the results."""
 
 def where(condition: scalar | array, x: scalar | array, y: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """x where the condition holds, else y."""
