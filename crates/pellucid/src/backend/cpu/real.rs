@@ -6,11 +6,11 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 use gemm::Parallelism;
 
 use super::exp::Exp;
-use super::index::scratch;
 use super::layout::{Layout, count, gather, offset};
 use super::simd::{Kernel, dispatch};
 use super::tensor::{In, Out};
 use crate::error::Result;
+use crate::memory::Scratch;
 
 /// A real number with arithmetic.
 pub(crate) trait Real:
@@ -177,14 +177,12 @@ impl<'a> Rows<'a> {
 }
 
 /// All elements in row-major order as `A`.
-pub(crate) fn all<A: Real>(function: &'static str, x: &In) -> Result<Vec<A>> {
-    let (rows, len) = (Rows::new(x), x.shape.last().copied().unwrap_or(1));
-    let mut values = scratch::<A>(function, x.elements())?;
+pub(crate) fn all<A: Real>(function: &'static str, x: &In) -> Result<Scratch<A>> {
+    let mut values = Scratch::filled(function, x.elements(), A::ZERO)?;
+    let rows = Rows::new(x);
     let mut buf = Vec::new();
-    if x.elements() > 0 {
-        for row in 0..rows.count() {
-            values.extend_from_slice(&rows.get::<A>(row, &mut buf)[..len]);
-        }
+    for (row, to) in values.chunks_mut(rows.len().max(1)).enumerate() {
+        to.copy_from_slice(rows.get::<A>(row, &mut buf));
     }
     Ok(values)
 }

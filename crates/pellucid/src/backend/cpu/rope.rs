@@ -22,7 +22,7 @@ fn rotate<A: Real>(spec: &RopeSpec, x: &In, offset: &In, freqs: Option<&In>, out
     let (batch, positions, features, half) = (x.shape[0], x.shape[n - 2], x.shape[n - 1], spec.dims / 2);
     let offsets = offset.integers();
     let frequencies: Vec<A> = match (freqs, spec.base) {
-        (Some(freqs), _) => all::<A>("rope", freqs)?.into_iter().map(|f| A::ONE / f).collect(),
+        (Some(freqs), _) => all::<A>("rope", freqs)?.iter().map(|&f| A::ONE / f).collect(),
         (None, base) => {
             // In the type of the computation, so that long contexts turn as far as they do elsewhere.
             let step = A::from_f64(base.map_or(1.0, |base| base.0).ln()) / A::from_f64(half as f64);

@@ -1,6 +1,5 @@
 //! The gradients of attention: the weights are computed anew, block by block, from the logarithms of their sums.
 
-use super::super::index::scratch;
 use super::super::real::{Real, View, all, put, sum_of, tile_product, widest, with_real};
 use super::super::simd::dispatch;
 use super::super::tensor::{In, Out};
@@ -8,6 +7,7 @@ use super::super::{layout::Shared, parallel};
 use super::tile::{Heads, Masks, Weights, element};
 use super::{Arrays, KEYS, NAME, ROWS};
 use crate::error::Result;
+use crate::memory::Scratch;
 use crate::op::{AttentionSpec, Dims};
 
 /// Gradients of q, k and v, then of an additive mask (whole, `[B, N, T, S]`) if asked for and of the sinks where they are
@@ -50,18 +50,16 @@ fn backward<A: Real>(
     let (results, sums) = made.split_at(rows * heads.width);
     // What each query gives its sink; summed over batches and positions at the end.
     let sink_count = if arrays.sinks.is_some() { sums.len() } else { 0 };
-    let mut sinks = scratch::<A>(NAME, sink_count)?;
-    sinks.resize(sink_count, A::ZERO);
+    let mut sinks = Scratch::filled(NAME, sink_count, A::ZERO)?;
     let sink_rows = Shared::new(&mut sinks);
     let work = heads.rows() * heads.keys * (heads.depth + heads.width);
-    parallel::try_ranges(units, 1, work, |range| {
-        let mut room = Room::<A>::new(&heads)?;
+    parallel::ranges(units, 1, work, |range| {
+        let mut room = Room::<A>::new(&heads);
         for unit in range {
             let task = Task { spec, arrays, heads: &heads, results, sums, g, mask_gradient, unit };
             task.run(&mut room, sink_rows, outs);
         }
-        Ok(())
-    })?;
+    });
     if arrays.sinks.is_some() {
         let count = heads.shared * heads.group;
         let mut total = vec![A::ZERO; count];
@@ -88,24 +86,20 @@ struct Room<A> {
 }
 
 impl<A: Real> Room<A> {
-    fn new(heads: &Heads) -> Result<Room<A>> {
-        let room = |n: usize| {
-            let mut values = scratch::<A>(NAME, n)?;
-            values.resize(n, A::ZERO);
-            Ok::<_, crate::error::Error>(values)
-        };
-        Ok(Room {
-            queries: room(ROWS * heads.depth)?,
-            gradient: room(ROWS * heads.width)?,
-            keys: room(KEYS * heads.depth)?,
-            values: room(KEYS * heads.width)?,
-            weights: room(ROWS * KEYS)?,
-            slopes: room(ROWS * KEYS)?,
-            for_queries: room(ROWS * heads.depth)?,
-            for_keys: room(heads.keys * heads.depth)?,
-            for_values: room(heads.keys * heads.width)?,
+    fn new(heads: &Heads) -> Room<A> {
+        let room = |n: usize| vec![A::ZERO; n];
+        Room {
+            queries: room(ROWS * heads.depth),
+            gradient: room(ROWS * heads.width),
+            keys: room(KEYS * heads.depth),
+            values: room(KEYS * heads.width),
+            weights: room(ROWS * KEYS),
+            slopes: room(ROWS * KEYS),
+            for_queries: room(ROWS * heads.depth),
+            for_keys: room(heads.keys * heads.depth),
+            for_values: room(heads.keys * heads.width),
             levels: [A::ZERO; ROWS],
-        })
+        }
     }
 }
 

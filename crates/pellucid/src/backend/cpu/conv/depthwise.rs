@@ -2,13 +2,14 @@
 //! output position are summed in registers.
 
 use super::super::layout::Shared;
+use super::super::parallel;
 use super::super::real::{Real, put};
 use super::super::simd::{Kernel, dispatch};
 use super::super::tensor::Out;
-use super::super::{index::scratch, parallel};
 use super::NAME;
 use super::geometry::{Class, Geometry};
 use crate::error::Result;
+use crate::memory::Scratch;
 
 /// Channels that are summed in registers at a time.
 const LANES: usize = 32;
@@ -23,10 +24,11 @@ pub(super) fn run<A: Real>(
 ) -> Result<()> {
     let channels = geometry.inputs;
     // Tap by tap, so that the weights of neighbouring channels are neighbours.
-    let mut by_tap = scratch::<A>(NAME, class.taps.len() * channels)?;
-    for &tap in &class.taps {
-        by_tap.extend((0..channels).map(|c| weights[c * geometry.taps + tap]));
+    let mut by_tap = Scratch::filled(NAME, class.taps.len() * channels, A::ZERO)?;
+    for (to, &tap) in by_tap.chunks_mut(channels).zip(&class.taps) {
+        to.iter_mut().enumerate().for_each(|(c, to)| *to = weights[c * geometry.taps + tap]);
     }
+    let by_tap = &by_tap[..];
     let count = geometry.batch * class.positions();
     parallel::ranges(count, 1, channels * class.taps.len() * 8, |range| {
         let mut result = vec![A::ZERO; channels];
@@ -40,7 +42,7 @@ pub(super) fn run<A: Real>(
                 }
             });
             let start = Class::image_start(geometry, image);
-            dispatch(Position { x, start, weights: &by_tap, taps: &taps, result: &mut result });
+            dispatch(Position { x, start, weights: by_tap, taps: &taps, result: &mut result });
             // SAFETY: this position belongs to this range alone.
             unsafe { put(out, class.output(geometry, image, position) * channels, &result) };
         }

@@ -8,11 +8,11 @@
 mod depthwise;
 mod geometry;
 
-use super::index::scratch;
 use super::real::{Real, View, all, put, tile_product, with_real};
 use super::tensor::{In, Out};
 use super::{layout::Shared, parallel};
 use crate::error::Result;
+use crate::memory::Scratch;
 use crate::op::ConvSpec;
 use geometry::{Class, Geometry};
 
@@ -31,13 +31,9 @@ pub(crate) fn conv(spec: &ConvSpec, x: &In, w: &In, out: &mut Out) -> Result<()>
 
 fn run<A: Real>(spec: &ConvSpec, x: &In, w: &In, out: &Out) -> Result<()> {
     let geometry = Geometry::new(spec, x.shape, w.shape, out.shape);
-    let mut copy = Vec::new();
-    let source = if x.is_contiguous() && x.dtype == A::DTYPE {
-        x.ptr().cast::<A>()
-    } else {
-        copy = all::<A>(NAME, x)?;
-        copy.as_ptr()
-    };
+    let direct = x.is_contiguous() && x.dtype == A::DTYPE;
+    let copy = if direct { None } else { Some(all::<A>(NAME, x)?) };
+    let source = copy.as_ref().map_or(x.ptr().cast::<A>(), |copy| copy.as_ptr());
     let weights = all::<A>(NAME, w)?;
     let source = Shared::from_ptr(source.cast_mut());
     for class in geometry.classes() {
@@ -47,7 +43,6 @@ fn run<A: Real>(spec: &ConvSpec, x: &In, w: &In, out: &Out) -> Result<()> {
             products(&geometry, &class, source, &weights, out)?;
         }
     }
-    drop(copy);
     Ok(())
 }
 
@@ -62,13 +57,11 @@ fn products<A: Real>(
     let (inputs, outputs) = (geometry.inputs_per_group(), geometry.outputs_per_group());
     let depth = class.taps.len() * inputs;
     let count = geometry.batch * class.positions();
-    let by_depth = class_weights(geometry, class, weights)?;
+    let by_depth = &class_weights(geometry, class, weights)?[..];
     let rows = (TILE / depth.max(1)).clamp(32, 512).min(count.div_ceil(parallel::cores())).max(1);
-    parallel::try_ranges(count.div_ceil(rows), 1, rows * depth * outputs, |range| {
-        let mut patches = scratch::<A>(NAME, rows * depth)?;
-        patches.resize(rows * depth, A::ZERO);
-        let mut result = scratch::<A>(NAME, rows * outputs)?;
-        result.resize(rows * outputs, A::ZERO);
+    parallel::ranges(count.div_ceil(rows), 1, rows * depth * outputs, |range| {
+        // Tiles, bounded whatever the arrays.
+        let (mut patches, mut result) = (vec![A::ZERO; rows * depth], vec![A::ZERO; rows * outputs]);
         let mut places = Vec::with_capacity(rows);
         for tile in range {
             let first = tile * rows;
@@ -100,22 +93,19 @@ fn products<A: Real>(
                 }
             }
         }
-        Ok(())
-    })
+    });
+    Ok(())
 }
 
 /// The weights of a class's taps as matrices of `taps · inputs × outputs`, one for each group.
-fn class_weights<A: Real>(geometry: &Geometry, class: &Class, weights: &[A]) -> Result<Vec<A>> {
+fn class_weights<A: Real>(geometry: &Geometry, class: &Class, weights: &[A]) -> Result<Scratch<A>> {
     let (inputs, outputs) = (geometry.inputs_per_group(), geometry.outputs_per_group());
     let depth = class.taps.len() * inputs;
-    let mut by_depth = scratch::<A>(NAME, geometry.groups * depth * outputs)?;
-    for group in 0..geometry.groups {
-        for &tap in &class.taps {
-            for input in 0..inputs {
-                by_depth.extend((0..outputs).map(|output| {
-                    weights[((group * outputs + output) * geometry.taps + tap) * inputs + input]
-                }));
-            }
+    let mut by_depth = Scratch::filled(NAME, geometry.groups * depth * outputs, A::ZERO)?;
+    for (row, to) in by_depth.chunks_mut(outputs.max(1)).enumerate() {
+        let (group, tap, input) = (row / depth, class.taps[row % depth / inputs], row % inputs);
+        for (output, to) in to.iter_mut().enumerate() {
+            *to = weights[((group * outputs + output) * geometry.taps + tap) * inputs + input];
         }
     }
     Ok(by_depth)

@@ -9,7 +9,6 @@ mod product;
 pub(crate) use product::quantized_matmul;
 
 use super::accumulator::Acc;
-use super::index::scratch;
 use super::real::{Rows, put};
 use super::simd::{Kernel, dispatch};
 use super::strided::{copy_strided, row_major};
@@ -17,6 +16,7 @@ use super::tensor::{In, Out};
 use super::{layout::Shared, parallel};
 use crate::array::Dtype;
 use crate::error::Result;
+use crate::memory::Scratch;
 use crate::op::{QuantMode, QuantPart, QuantSpec};
 use code::{Code, Fp4, Fp8, Int, scale, to_e8m0, to_fp4, to_fp8, with_code};
 
@@ -245,7 +245,7 @@ impl<C: Code> Kernel for Unpack<'_, C> {
 /// An array's bytes without gaps: where they lie, or copied.
 struct Bytes<'a> {
     x: In<'a>,
-    copy: Option<Vec<u64>>,
+    copy: Option<Scratch<u64>>,
 }
 
 impl<'a> Bytes<'a> {
@@ -255,8 +255,7 @@ impl<'a> Bytes<'a> {
         }
         let size = x.dtype.size();
         let words = (x.elements() * size).div_ceil(8);
-        let mut copy = scratch::<u64>(function, words)?;
-        copy.resize(words, 0);
+        let mut copy = Scratch::filled(function, words, 0u64)?;
         // SAFETY: room for all elements in row-major order.
         unsafe {
             copy_strided(x.ptr(), x.strides, copy.as_mut_ptr().cast(), &row_major(x.shape), x.shape, size);

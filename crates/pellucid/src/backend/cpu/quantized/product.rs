@@ -9,6 +9,7 @@ use super::super::tensor::{In, Out};
 use super::super::{layout::Shared, parallel};
 use super::Packed;
 use super::code::{Code, Fp4, Fp8, Int, with_code};
+use crate::array::Dtype;
 use crate::error::{Error, Result};
 use crate::op::{QuantMode, QuantSpec};
 
@@ -45,13 +46,9 @@ pub(crate) fn quantized_matmul(
     }
     let pairs = &pairs(gather, inputs, out)?[..];
     let packed = Packed::new(name, spec, w, scales, biases)?;
-    let mut wide = Vec::new();
-    let x_ptr = if x.is_contiguous() && x.dtype == crate::array::Dtype::Float32 {
-        x.ptr().cast::<f32>()
-    } else {
-        wide = all::<f32>(name, x)?;
-        wide.as_ptr()
-    };
+    let direct = x.is_contiguous() && x.dtype == Dtype::Float32;
+    let wide = if direct { None } else { Some(all::<f32>(name, x)?) };
+    let x_ptr = wide.as_ref().map_or(x.ptr().cast::<f32>(), |wide| wide.as_ptr());
     let x = Shared::from_ptr(x_ptr.cast_mut());
     let rows = w.shape[w.shape.len() - 2];
     let task = Task { packed: &packed, x, m, columns, length, rows, out };
@@ -60,7 +57,6 @@ pub(crate) fn quantized_matmul(
     } else {
         task.tiles(pairs, transpose);
     }
-    drop(wide);
     Ok(())
 }
 
