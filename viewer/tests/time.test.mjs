@@ -135,3 +135,20 @@ test('one NaN among millions of elements is seen in the map', async () => {
   assert.match(await tab.locator('.story').innerText(), /Array #1 came with 1 NaN/);
   await close();
 });
+
+test('the graph shows only ancestors or descendants of the selection, and a map of itself', async () => {
+  const { tab, events, close } = await open(browser, { hash: '#view=dependencies&op=221' });
+  await give(tab, trace('sample'));
+  await tab.waitForSelector('[data-nodes="124"]');
+  assert.equal(await tab.locator('.minimap').isVisible(), true);
+  await shot(tab, 'graph-nan');
+  await tab.getByRole('button', { name: 'Descendants' }).click();
+  await tab.waitForSelector('[data-nodes="3"]');
+  await tab.getByRole('button', { name: 'Descendants' }).click();
+  await tab.waitForSelector('[data-nodes="124"]');
+  await tab.getByRole('button', { name: 'Ancestors' }).click();
+  await tab.waitForFunction(() => Number(document.querySelector('.surface').dataset.nodes) < 124);
+  await shot(tab, 'graph-ancestors');
+  assert.deepEqual(events, []);
+  await close();
+});

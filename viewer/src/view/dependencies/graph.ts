@@ -1,6 +1,6 @@
 // What the graph shows: regions, launches or single operations, as nodes and edges.
 
-import { arrayType, isInput, isResult, isUnused, opLabel, type Trace } from '../../trace/model';
+import { arrayType, inputsOf, isInput, isResult, isUnused, opLabel, readersOf, type Trace } from '../../trace/model';
 import { word } from '../../trace/columns';
 import * as f from '../../format';
 import type { Marks } from '../../analysis/types';
@@ -32,14 +32,37 @@ export interface Nodes extends Graph {
   omitted: number;
 }
 
+/** Only what an operation was made from, or only what was made from it. */
+export interface Only {
+  op: number;
+  way: 'ancestors' | 'descendants';
+}
+
+/** Flags of the operations that are reached from one, itself among them. */
+function reached(t: Trace, { op, way }: Only): Uint8Array {
+  const flags = new Uint8Array(t.ops.rows);
+  const queue = [op];
+  flags[op] = 1;
+  while (queue.length > 0) {
+    const at = queue.pop()!;
+    for (const next of way === 'ancestors' ? inputsOf(t, at) : readersOf(t, at)) {
+      if (flags[next]) continue;
+      flags[next] = 1;
+      queue.push(next);
+    }
+  }
+  return flags;
+}
+
 /** The operations to show: those in a region (all for -1), or around the selection when there are too many. */
-function chosen(t: Trace, scope: number, around: number): { ops: number[]; omitted: number } {
+function chosen(t: Trace, scope: number, around: number, only: Only | null): { ops: number[]; omitted: number } {
+  const wanted = only && reached(t, only);
   const inside = new Uint8Array(t.regions.length);
   for (const region of t.regions) {
     inside[region.row] = region.row === scope || (region.up >= 0 && inside[region.up]) ? 1 : 0;
   }
   const ops: number[] = [];
-  for (let op = 0; op < t.ops.rows; op++) if (scope < 0 || inside[t.regionOfOp[op]!]) ops.push(op);
+  for (let op = 0; op < t.ops.rows; op++) if ((!wanted || wanted[op]) && (scope < 0 || inside[t.regionOfOp[op]!])) ops.push(op);
   if (ops.length <= MAX_NODES) return { ops, omitted: 0 };
   const keep = Math.floor(MAX_NODES / 3);
   const middle = Math.max(0, ops.findIndex((op) => op >= around));
@@ -54,9 +77,9 @@ function regionBelow(t: Trace, scope: number): Int32Array {
   return below;
 }
 
-export function buildGraph(t: Trace, level: Level, scope: number, around: number): Nodes {
-  if (level === 'operations') return operations(t, ...Object.values(chosen(t, scope, around)) as [number[], number]);
-  const { ops, omitted } = level === 'regions' ? { ops: Array.from({ length: t.ops.rows }, (_, i) => i), omitted: 0 } : chosen(t, scope, around);
+export function buildGraph(t: Trace, level: Level, scope: number, around: number, only: Only | null): Nodes {
+  if (level === 'operations') return operations(t, ...Object.values(chosen(t, scope, around, only)) as [number[], number]);
+  const { ops, omitted } = level === 'regions' ? { ops: Array.from({ length: t.ops.rows }, (_, i) => i), omitted: 0 } : chosen(t, scope, around, only);
   return level === 'launches' ? launches(t, ops, omitted) : regions(t, ops, scope);
 }
 

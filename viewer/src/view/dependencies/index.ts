@@ -12,8 +12,9 @@ import { Surface } from '../../ui/canvas';
 import { follow } from '../../ui/gesture';
 import type { View } from '../../ui/shell';
 import { showTip } from '../../ui/tooltip';
+import { Minimap } from './minimap';
 import { type Camera, drawGraph, type GraphScene, visible } from './draw';
-import { buildGraph, FLAG, type Level, type Nodes } from './graph';
+import { buildGraph, FLAG, type Level, type Nodes, type Only } from './graph';
 import { adjacency, type Layout, NODE_HEIGHT, NODE_WIDTH } from './layout';
 
 const LEVELS: Level[] = ['regions', 'launches', 'operations'];
@@ -21,12 +22,13 @@ interface Place {
   level: Level;
   scope: number;
   camera: Camera | null;
+  only: Only | null;
 }
 const placesOf = new WeakMap<Trace, Place>();
 
 function firstPlace(t: Trace): Place {
   const level = t.ops.rows <= 4000 || t.regions.length === 0 ? 'operations' : 'regions';
-  return { level, scope: -1, camera: null };
+  return { level, scope: -1, camera: null, only: null };
 }
 
 function longEdges(nodes: Nodes, layout: Layout): Int32Array {
@@ -44,23 +46,44 @@ export const dependencies: View = {
     let closed = false;
     let run = 0;
     let note = '';
+    const minimap = new Minimap((x, y) => goTo(x, y));
     const bar = document.createElement('div');
     bar.className = 'tools';
     const area = document.createElement('div');
     area.className = 'surface';
     host.append(bar, area);
-    const surface = new Surface(area, (s) => scene && drawGraph(s, scene), 'Graph of operations and the arrays between them');
+    area.append(minimap.canvas);
+    const surface = new Surface(area, (s) => {
+      if (!scene) return;
+      drawGraph(s, scene);
+      minimap.draw(scene, s.width, s.height);
+    }, 'Graph of operations and the arrays between them');
     (host as HTMLElement & { surface?: Surface }).surface = surface;
     const { canvas } = surface;
     const redraw = () => surface.draw();
+    const goTo = (x: number, y: number) => {
+      if (!scene) return;
+      scene.camera.x = x - surface.width / scene.camera.scale / 2;
+      scene.camera.y = y - surface.height / scene.camera.scale / 2;
+      redraw();
+    };
 
+    const way = (name: Only['way']) => {
+      const { op } = focus.peek();
+      const on = place.only?.way === name;
+      const level = place.level === 'regions' ? 'operations' : place.level;
+      if (on) void rebuild({ ...place, only: null, camera: null });
+      else if (op >= 0) void rebuild({ level, scope: -1, camera: null, only: { op, way: name } });
+    };
     const tools = () => {
       const path: number[] = [];
       for (let at = place.scope; at >= 0; at = t.regions[at]!.up) path.unshift(at);
       render(html`
         <span class="group" role="group" aria-label="Level of detail">${LEVELS.map((level) => html`<button aria-pressed=${String(level === place.level)} ?disabled=${level === 'regions' && t.regions.length === 0}
           @click=${() => rebuild({ ...place, level, camera: null })}>${level[0]!.toUpperCase() + level.slice(1)}</button>`)}</span>
-        ${path.length > 0 ? html`<button class="link" @click=${() => rebuild({ level: 'regions', scope: -1, camera: null })}>Everything</button>` : nothing}
+        <span class="group" role="group" aria-label="Part of the graph">${(['ancestors', 'descendants'] as const).map((name) => html`<button aria-pressed=${String(place.only?.way === name)} ?disabled=${!place.only && focus.peek().op < 0}
+          title=${name === 'ancestors' ? 'Only what the selection was made from' : 'Only what was made from the selection'} @click=${() => way(name)}>${name[0]!.toUpperCase() + name.slice(1)}</button>`)}</span>
+        ${path.length > 0 ? html`<button class="link" @click=${() => rebuild({ level: 'regions', scope: -1, camera: null, only: null })}>Everything</button>` : nothing}
         ${path.map((region) => html`<span class="muted">›</span><button class="link" @click=${() => enter(region)}>${t.regions[region]!.name}</button>`)}
         <span class="legend"><span>◆ waits for another stream</span><span>▭ dashed: view, nothing ran</span></span>
         <span class="spacer muted" id="graph-note">${note}</span>
@@ -72,7 +95,7 @@ export const dependencies: View = {
       const mine = ++run;
       note = 'Laying out…';
       tools();
-      const nodes = buildGraph(t, place.level, place.scope, Math.max(0, focus.peek().op));
+      const nodes = buildGraph(t, place.level, place.scope, Math.max(0, focus.peek().op), place.only);
       const { count, lane, lanes, from, to } = nodes;
       const layout = await inWorker<Layout>({ task: 'layout', graph: { count, lane, lanes, from, to } });
       if (closed || mine !== run) return;
@@ -110,7 +133,7 @@ export const dependencies: View = {
     };
     const enter = (region: number) => {
       const level = t.regions[region]!.children.length > 0 ? 'regions' : 'operations';
-      void rebuild({ level, scope: region, camera: null });
+      void rebuild({ level, scope: region, camera: null, only: null });
     };
     /** Selected node; it is brought into sight. */
     const mark = () => {
@@ -165,7 +188,7 @@ export const dependencies: View = {
     const open = (node: number) => {
       if (!scene || node < 0) return;
       const { level, row } = scene.nodes;
-      if (level === 'regions') row[node]! >= 0 ? enter(row[node]!) : void rebuild({ level: 'operations', scope: place.scope, camera: null });
+      if (level === 'regions') row[node]! >= 0 ? enter(row[node]!) : void rebuild({ ...place, level: 'operations', camera: null });
       else if (level === 'launches') void rebuild({ ...place, level: 'operations', camera: null });
     };
     const zoom = (factor: number, x: number, y: number) => {
@@ -245,6 +268,7 @@ export const dependencies: View = {
       effect(() => {
         focus.value;
         mark();
+        tools();
       }),
       effect(() => {
         found.value;

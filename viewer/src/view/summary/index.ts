@@ -40,7 +40,7 @@ function story(t: Trace, { finite }: Analysis): TemplateResult | typeof nothing 
     ${finite.given.slice(0, 3).map((g) => html`<li class="warn"><i></i><div>Array #${g.array} came with ${amount(g.nan, g.inf)} (${g.what}).</div>${go(g.array, 'dependencies', 'Spread')}</li>`)}
     ${finite.makers.slice(0, 3).map(maker)}
     ${finite.made > 3 ? html`<li class="bad"><i></i><div>So did ${f.plural(finite.made - 3, 'other operation')}.</div></li>` : nothing}
-    ${finite.passed_on > 0 ? html`<li><i></i><div>Passed on by ${f.plural(finite.passed_on, 'later operation')}; the red path in graph and timeline.</div></li>` : nothing}
+    ${finite.passed_on > 0 ? html`<li><i></i><div>Passed on by ${f.plural(finite.passed_on, 'later operation')}; the pink path in graph and timeline.</div></li>` : nothing}
   </ul></section>`;
 }
 
