@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
-use pellucid::ops::{self, Index};
+use pellucid::ops::{self, Accumulate, Index};
 use pellucid::transform::{Derivatives, grad, jacfwd, jacrev, vmap_axes};
 use pellucid::{Array, Axes, Dtype, random};
 
@@ -26,6 +26,14 @@ const fn case(name: &'static str, f: Function, shapes: &'static [&'static [i64]]
 
 const fn rough(name: &'static str, f: Function, shapes: &'static [&'static [i64]]) -> Case {
     Case { smooth: false, ..case(name, f, shapes) }
+}
+
+fn places() -> [Index; 3] {
+    [Index::from(i32s(&[2, 0, 2])), Index::step(None, None, 1), Index::from(i32s(&[1, -1, 1]))]
+}
+
+fn combine(x: &[Array], how: Accumulate) -> Array {
+    ops::slice_accumulate(&x[0], &x[1], &places(), how)
 }
 
 fn i32s(values: &[i32]) -> Array {
@@ -87,6 +95,13 @@ const CASES: &[Case] = &[
     case("take", |x| ops::take(&x[0], &i32s(&[1, 1, -1, 0]), 1), &[&[2, 3, 2]]),
     case("take_along_axis", |x| ops::take_along_axis(&x[0], &ops::reshape(&i32s(&[1, 1, -1, 0]), [2, 2]), 1), &[&[2, 3]]),
     case("put_along_axis", |x| ops::put_along_axis(&x[0], &ops::reshape(&i32s(&[1, 2, -1, 0]), [2, 2]), &x[1], 1), &[&[2, 3], &[2, 2]]),
+    case("gather", |x| ops::index(&x[0], &places()), &[&[3, 2, 4]]),
+    case("scatter", |x| ops::slice_update(&x[0], &x[1], &[Index::from(i32s(&[2, 0])), Index::from(i32s(&[1, -1]))]), &[&[3, 2], &[1]]),
+    case("scatter_add", |x| combine(x, Accumulate::Add), &[&[3, 2, 4], &[3, 2]]),
+    case("scatter_prod", |x| combine(x, Accumulate::Multiply), &[&[3, 2, 4], &[3, 2]]),
+    rough("scatter_max", |x| combine(x, Accumulate::Maximum), &[&[3, 2, 4], &[3, 2]]),
+    rough("scatter_min", |x| combine(x, Accumulate::Minimum), &[&[3, 2, 4], &[3, 2]]),
+    rough("divmod", |x| ops::divmod(&ops::add(&x[0], 2.0), &x[1]).1, &[&[2, 3], &[3]]),
     case("sum", |x| ops::sum(&x[0], 1, false), &[&[2, 3, 2]]),
     case("prod", |x| ops::prod(&x[0], [0, 2], false), &[&[2, 3, 2]]),
     rough("max", |x| ops::max(&x[0], 1, true), &[&[2, 3]]),

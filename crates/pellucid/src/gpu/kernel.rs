@@ -67,9 +67,12 @@ fn identity(spec: &CustomKernel) -> u64 {
     xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
-/// Whether this process knows what a kernel does on the host.
-pub(crate) fn has_host_version(spec: &CustomKernel) -> bool {
-    HOST_VERSIONS.read().contains_key(&identity(spec))
+impl CustomKernel {
+    /// Whether this process has a version of the kernel for the host, without which it runs on GPUs only. A trace does
+    /// not carry it.
+    pub fn has_host_version(&self) -> bool {
+        HOST_VERSIONS.read().contains_key(&identity(self))
+    }
 }
 
 /// Runs a kernel on the host.

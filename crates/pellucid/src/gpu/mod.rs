@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 pub use host_call::HostCall;
 pub use kernel::Kernel;
-pub(crate) use kernel::{has_host_version, run_on_host};
+pub(crate) use kernel::run_on_host;
 
 /// True if there is a graphics processor, in hardware or in software.
 ///

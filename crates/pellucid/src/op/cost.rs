@@ -1,6 +1,6 @@
 //! What an operation costs by its meaning: floating-point operations, independent of how it is run.
 
-use super::Op;
+use super::{Op, ScatterOp};
 use crate::array::Shape;
 
 impl Op {
@@ -15,6 +15,8 @@ impl Op {
             // As the same operation counts inside a fused program.
             Op::Select | Op::Cast { .. } => out,
             Op::Divmod => out.saturating_mul(2),
+            Op::Scatter { how: ScatterOp::Replace, .. } => 0,
+            Op::Scatter { .. } => inputs.last().map_or(0, |s| s.elements() as u64),
             Op::Arange { .. } => out.saturating_mul(2),
             Op::Reduce { .. } | Op::ArgReduce { .. } | Op::Scan { .. } => input,
             Op::Softmax { .. } => input.saturating_mul(11),
@@ -58,6 +60,7 @@ impl Op {
             | Op::Pad { .. }
             | Op::SliceUpdate(_)
             | Op::Take { .. }
+            | Op::Gather { .. }
             | Op::TakeAlongAxis { .. }
             | Op::PutAlongAxis { .. }
             | Op::Custom(_) => 0,

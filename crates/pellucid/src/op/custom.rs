@@ -43,12 +43,6 @@ pub struct Port {
 }
 
 impl CustomKernel {
-    /// Whether this process has a version of the kernel for the host, without which it runs on GPUs only. A trace does
-    /// not carry it.
-    pub fn has_host_version(&self) -> bool {
-        crate::gpu::has_host_version(self)
-    }
-
     /// What a GPU declares an array of this type as an array of; `None` for types that WGSL has no name for.
     pub(crate) fn element(dtype: Dtype) -> Option<&'static str> {
         match dtype {

@@ -183,6 +183,8 @@ impl Op {
             Op::Pad { .. } => &const { takes(Assembly, 2) },
             Op::SliceUpdate(_) => &const { takes(Assembly, 2).over(TakesOver::First) },
             Op::Take { .. } | Op::TakeAlongAxis { .. } => &const { takes(Indexing, 2).indexed_by(1) },
+            Op::Gather { .. } => &const { takes_many(Indexing).indexed_by(1) },
+            Op::Scatter { .. } => &const { takes_many(Indexing).indexed_by(1).over(TakesOver::First) },
             Op::PutAlongAxis { .. } => &const { takes(Indexing, 3).indexed_by(1) },
             Op::Reduce { .. } => &const { takes(Reduction, 1).of_nothing() },
             Op::ArgReduce { .. } => &const { takes(Reduction, 1) },
@@ -253,6 +255,7 @@ impl Op {
             Op::Take { axis } | Op::TakeAlongAxis { axis } | Op::PutAlongAxis { axis } => {
                 std::slice::from_ref(axis)
             }
+            Op::Gather { axes } | Op::Scatter { axes, .. } => axes,
             other => {
                 debug_assert!(other.describe().indices.is_none(), "{other:?} does not say what it indexes");
                 &[]
@@ -285,6 +288,8 @@ impl Op {
             Op::Pad { .. } => "pad",
             Op::SliceUpdate(_) => "slice_update",
             Op::Take { .. } => "take",
+            Op::Gather { .. } => "gather",
+            Op::Scatter { how, .. } => how.name(),
             Op::TakeAlongAxis { .. } => "take_along_axis",
             Op::PutAlongAxis { .. } => "put_along_axis",
             Op::Reduce { op, .. } => match op {

@@ -178,6 +178,22 @@ impl Op {
                 let dims = x[..*axis].iter().chain(at.iter()).chain(&x[*axis + 1..]);
                 Ok((dims.copied().collect(), dtype))
             }
+            Op::Gather { axes } => {
+                let (_, at) = gathered(name, axes, inputs)?;
+                Ok((at, inputs[0].1))
+            }
+            Op::Scatter { axes, .. } => {
+                let Some((updates, rest)) = inputs.split_last() else {
+                    return Err(Error::argument(name, "takes at least 3 arrays, not 0"));
+                };
+                let (x, part) = gathered(name, axes, rest)?;
+                same_dtype(name, inputs[0].1, updates.1)?;
+                if part != *updates.0 {
+                    let message = format!("the places have shape {part}, the updates {}", updates.0);
+                    return Err(Error::shape(name, message));
+                }
+                Ok((x, inputs[0].1))
+            }
             Op::TakeAlongAxis { axis } => {
                 check_along(name, *axis, inputs[0].0, inputs[1])?;
                 check_gather_source(name, inputs[0].0, *axis, inputs[1].0.elements())?;
@@ -434,6 +450,29 @@ fn pad(low: &Dims, high: &Dims, (shape, dtype): Input, value: Input) -> Result<(
     }
     let dims = shape.iter().zip(low).zip(high);
     Ok((dims.map(|((&d, &l), &h)| d.saturating_add(l).saturating_add(h)).collect(), dtype))
+}
+
+/// The shape of `x`, and of what index arrays select from it: their axes, then all axes that none of them is for.
+fn gathered(name: &'static str, axes: &Dims, inputs: &[Input]) -> Result<(Shape, Shape)> {
+    let [(x, _), indices @ ..] = inputs else {
+        return Err(Error::argument(name, "takes an array and its indices"));
+    };
+    check_axes(name, axes, x.len())?;
+    if axes.is_empty() || indices.len() != axes.len() {
+        let message =
+            format!("axes {axes:?} need as many arrays of indices, one at least, not {}", indices.len());
+        return Err(Error::argument(name, message));
+    }
+    for (&axis, (at, dtype)) in axes.iter().zip(indices) {
+        check_index_dtype(name, *dtype)?;
+        if *at != indices[0].0 {
+            let message = format!("indices must have one shape, not {} and {at}", indices[0].0);
+            return Err(Error::shape(name, message));
+        }
+        check_gather_source(name, x, axis, at.elements())?;
+    }
+    let others = x.iter().enumerate().filter(|(i, _)| !axes.contains(i)).map(|(_, &d)| d);
+    Ok(((*x).clone(), indices[0].0.iter().copied().chain(others).collect()))
 }
 
 fn check_along(name: &'static str, axis: usize, x: &Shape, (indices, dtype): Input) -> Result<()> {

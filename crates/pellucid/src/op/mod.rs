@@ -81,6 +81,35 @@ pub enum ScanOp {
     Logcumsumexp,
 }
 
+/// What [`Op::Scatter`] makes of an element and its updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScatterOp {
+    /// The last update.
+    Replace,
+    /// The sum of all; 16-bit floats are added in `float32`.
+    Sum,
+    /// The product of all; 16-bit floats are multiplied in `float32`.
+    Prod,
+    /// The largest; NaN wins.
+    Max,
+    /// The smallest; NaN wins.
+    Min,
+}
+
+impl ScatterOp {
+    /// The name of the operation, as graphs, labels and traces show it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ScatterOp::Replace => "scatter",
+            ScatterOp::Sum => "scatter_add",
+            ScatterOp::Prod => "scatter_prod",
+            ScatterOp::Max => "scatter_max",
+            ScatterOp::Min => "scatter_min",
+        }
+    }
+}
+
 /// A rectangular selection with steps: along axis `i`, positions `start[i]`, `start[i] + step[i]`, …, `size[i]` of them.
 /// Positions are valid by construction: normalised, in range.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -200,6 +229,21 @@ pub enum Op {
     Take {
         /// The axis.
         axis: usize,
+    },
+    /// Elements of `x` at places that index arrays name together, each along its axis, with all other axes of `x` behind
+    /// those of the indices. Inputs: x, one array of indices for each axis, all of one shape.
+    Gather {
+        /// The axes, ascending.
+        axes: Dims,
+    },
+    /// A copy of `x` in which places are combined with updates; inverse of `Gather`. Updates of one place meet it in
+    /// their order. Inputs: x, one array of indices for each axis, all of one shape, updates (the shape that `Gather`
+    /// gives).
+    Scatter {
+        /// The axes, ascending.
+        axes: Dims,
+        /// What becomes of a place and its updates.
+        how: ScatterOp,
     },
     /// For each position of `indices`, the element of `x` there, with the axis position replaced. Inputs: x, indices.
     TakeAlongAxis {

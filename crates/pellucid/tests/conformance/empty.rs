@@ -3,7 +3,7 @@
 use pellucid::op::{BinaryOp, UnaryOp};
 use pellucid::ops::{self, Index, Indexing, Operand, PadMode};
 use pellucid::random::{self, Samples};
-use pellucid::{Array, Axes, Dtype, Error, Result, Shape, idx};
+use pellucid::{Array, Axes, Dtype, Error, Shape, idx};
 
 use crate::arguments::Arguments;
 use crate::call::call;

@@ -15,6 +15,7 @@ mod empty;
 mod failures;
 mod fixture;
 mod laziness;
+mod scatter;
 mod views;
 
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ macro_rules! conformance {
 pub(crate) use conformance;
 
 const WRITTEN: &[&[Written]] =
-    &[bad_input::CASES, empty::CASES, failures::CASES, laziness::CASES, views::CASES];
+    &[bad_input::CASES, empty::CASES, failures::CASES, laziness::CASES, scatter::CASES, views::CASES];
 
 fn main() {
     let arguments = Arguments::from_args();

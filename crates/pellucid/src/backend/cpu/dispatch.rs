@@ -27,6 +27,11 @@ pub(crate) fn run(op: &Op, inputs: &[In], outs: &mut [Out]) -> Result<()> {
         Op::Pad { low, .. } => assemble::pad(&inputs[0], &inputs[1], low, out),
         Op::SliceUpdate(spec) => assemble::slice_update(&inputs[0], &inputs[1], spec, out),
         Op::Take { axis } => index::take(&inputs[0], &inputs[1], *axis, out)?,
+        Op::Gather { axes } => index::gather(&inputs[0], &inputs[1..], axes, out)?,
+        Op::Scatter { axes, how } => {
+            let (indices, updates) = (&inputs[1..inputs.len() - 1], &inputs[inputs.len() - 1]);
+            index::scatter(&inputs[0], indices, updates, axes, *how, out)?;
+        }
         Op::TakeAlongAxis { axis } => index::take_along_axis(&inputs[0], &inputs[1], *axis, out)?,
         Op::PutAlongAxis { axis } => index::put_along_axis(&inputs[0], &inputs[1], &inputs[2], *axis, out)?,
         Op::Reduce { op, axes, .. } => reduce::reduce(*op, &inputs[0], axes, out)?,

@@ -256,6 +256,8 @@ fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], outs: &[Out]) -> Result<Laun
         | Op::Attention(_)
         | Op::AttentionBackward { .. }
         | Op::GatedDelta { .. } => return Err(FallbackReason::NoKernel),
+        // Functions of the library compose them of kernels there are, on a GPU.
+        Op::Gather { .. } | Op::Scatter { .. } => return Err(FallbackReason::NoKernel),
         // Elementwise ones come as programs, and layouts are views or copies: neither has kernels of its own.
         Op::Unary(_)
         | Op::Binary(_)

@@ -1,9 +1,9 @@
 //! Updates that combine with what is there, also where index arrays name a place more than once.
 
-use super::select::{fitted, index, slice_update};
+use super::select::{composes, fitted, index, scatter, slice_update};
 use super::{Index, take, value};
 use crate::array::{Array, Dtype, Inputs, ok};
-use crate::op::Op;
+use crate::op::{Op, ScatterOp};
 use crate::ops::elementwise::{
     add, divide, equal, floor_divide, less, logical_and, maximum, minimum, multiply, negative, not_equal,
     sign, subtract, where_,
@@ -37,6 +37,16 @@ impl Accumulate {
             // Divisors of integers are multiplied: an inverse of theirs would be zero.
             Accumulate::Divide if update.dtype().is_inexact() => divide(1, &update),
             _ => update,
+        }
+    }
+
+    /// What becomes of a place and prepared updates.
+    fn operation(self) -> ScatterOp {
+        match self {
+            Accumulate::Add | Accumulate::Subtract => ScatterOp::Sum,
+            Accumulate::Multiply | Accumulate::Divide => ScatterOp::Prod,
+            Accumulate::Maximum => ScatterOp::Max,
+            Accumulate::Minimum => ScatterOp::Min,
         }
     }
 
@@ -89,12 +99,25 @@ pub fn slice_accumulate<'u>(
 ) -> Array {
     let update = update.into();
     ok!(a, &update, indices);
-    let update = how.prepare(value(update, a.dtype()));
+    let given = value(update, a.dtype());
+    let update = how.prepare(given.clone());
     if !indices.iter().any(|i| matches!(i, Index::Array(_))) {
         let part = index(a, indices);
         ok!(&part);
         let update = fitted(&update, part.shape_ref().clone());
         return slice_update(a, how.finish(&part, &update), indices);
+    }
+    if !composes() {
+        if how == Accumulate::Divide && !a.dtype().is_inexact() {
+            let divisors = scatter(&full(a.shape_ref(), 1, a.dtype()), &update, indices, ScatterOp::Prod);
+            return how.finish(a, &divisors);
+        }
+        return scatter(a, &update, indices, how.operation());
+    }
+    if matches!(a.dtype(), Dtype::Float16 | Dtype::Bfloat16) {
+        // Sums of 16-bit floats are rounded once.
+        let wide = |x: &Array| cast(x, Dtype::Float32);
+        return cast(&slice_accumulate(&wide(a), &wide(&given), indices, how), a.dtype());
     }
     let places = index(&shaped(&counting(a.size()), a.shape_ref().clone()), indices);
     ok!(&places);

@@ -4,12 +4,14 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Index, value};
 use crate::array::{Array, Dtype, Inputs, Shape, fail, ok};
+use crate::device::DeviceType;
 use crate::error::{Error, Result};
-use crate::op::{Op, SliceSpec};
+use crate::op::{Dims, Op, ScatterOp, SliceSpec};
 use crate::ops::elementwise::{add, multiply};
 use crate::ops::operand::Operand;
 use crate::ops::shape::{broadcast_to, permuted};
 use crate::ops::{apply2, cast, counting, flat, shaped, slice, whole};
+use crate::stream::current_stream;
 
 /// First position, number of positions and step of a slice of an axis, as Python computes them.
 fn resolve_slice(
@@ -133,6 +135,46 @@ impl Selection {
         Ok(())
     }
 
+    /// The shape that the index arrays have together.
+    fn chosen(&self, function: &'static str) -> Result<Shape> {
+        self.arrays
+            .iter()
+            .try_fold(Shape::default(), |all, (_, at)| all.broadcast_for(function, at.shape_ref()))
+    }
+
+    /// The axes that index arrays are for.
+    fn axes(&self) -> Dims {
+        self.arrays.iter().map(|&(axis, _)| axis).collect()
+    }
+
+    /// The index arrays, all of one shape.
+    #[track_caller]
+    fn index_arrays(&self, chosen: &Shape) -> Inputs {
+        let mut all = Inputs::new();
+        for (_, at) in &self.arrays {
+            all.push(broadcast_to(at, chosen.clone()));
+        }
+        all
+    }
+
+    /// For each axis of the result, then for single positions, its place among the axes of the index arrays and then all
+    /// others of the input.
+    fn order(&self, ndim: usize, chosen: usize) -> Dims {
+        let axes = self.axes();
+        let kept: Dims = (0..ndim).filter(|x| !axes.contains(x)).collect();
+        let mut order = Dims::new();
+        for piece in &self.layout {
+            match piece {
+                Piece::Axis(axis) => order.extend(kept.iter().position(|x| x == axis).map(|p| p + chosen)),
+                Piece::Arrays => order.extend(0..chosen),
+                Piece::New => {}
+            }
+        }
+        let single = (0..chosen + kept.len()).filter(|x| !order.contains(x)).collect::<Dims>();
+        order.extend(single);
+        order
+    }
+
     /// The sizes of the result; `chosen` are those of the index arrays.
     fn shape(&self, chosen: &[usize]) -> Shape {
         let mut shape = Shape::default();
@@ -161,18 +203,19 @@ pub fn index(a: &Array, indices: &[Index]) -> Array {
     if selection.arrays.is_empty() {
         return shaped(&part, selection.shape(&[]));
     }
-    let mut chosen = Shape::default();
-    for (_, at) in &selection.arrays {
-        chosen = ok!(chosen.broadcast_for("index", at.shape_ref()));
-    }
-    // The axes of arrays come first, joined into one; single positions and slices keep their order behind it.
-    let axes: SmallVec<[usize; 4]> = selection.arrays.iter().map(|&(axis, _)| axis).collect();
+    let chosen = ok!(selection.chosen("index"));
+    // The axes of arrays come first; single positions and slices keep their order behind them.
+    let axes = selection.axes();
     let picked = if let [(axis, at)] = &*selection.arrays {
         let taken = apply2(Op::Take { axis: *axis }, part, at.clone());
         ok!(&taken);
         let block: SmallVec<[usize; 4]> = (*axis..*axis + at.ndim()).collect();
         let rest = (0..taken.ndim()).filter(|x| !block.contains(x));
         permuted(&taken, block.iter().copied().chain(rest).collect())
+    } else if !composes() {
+        let mut inputs: Inputs = smallvec![part];
+        inputs.extend(selection.index_arrays(&chosen));
+        Array::from_op(Op::Gather { axes }, inputs)
     } else {
         let rest = (0..a.ndim()).filter(|x| !axes.contains(x));
         let order = axes.iter().copied().chain(rest).collect();
@@ -183,19 +226,41 @@ pub fn index(a: &Array, indices: &[Index]) -> Array {
         let table = shaped(&moved, dims.collect());
         apply2(Op::Take { axis: 0 }, table, joint_position(a.shape(), &selection.arrays))
     };
-    // Now: the arrays' axes, then all others of the input in order, single positions with size one.
-    let kept: SmallVec<[usize; 4]> = (0..a.ndim()).filter(|x| !axes.contains(x)).collect();
-    let mut order: SmallVec<[usize; 4]> = SmallVec::new();
-    for piece in &selection.layout {
-        match piece {
-            Piece::Axis(axis) => order.extend(kept.iter().position(|x| x == axis).map(|p| p + chosen.len())),
-            Piece::Arrays => order.extend(0..chosen.len()),
-            Piece::New => {}
-        }
-    }
-    let single = (0..picked.ndim()).filter(|x| !order.contains(x)).collect::<SmallVec<[usize; 4]>>();
-    order.extend(single);
+    ok!(&picked);
+    let order = selection.order(a.ndim(), chosen.len());
     shaped(&permuted(&picked, order), selection.shape(&chosen))
+}
+
+/// Whether gathering and scattering with several index arrays are composed of other operations: those have kernels on
+/// a GPU.
+pub(super) fn composes() -> bool {
+    current_stream().is_ok_and(|stream| stream.device().device_type() == DeviceType::Gpu)
+}
+
+/// A copy of `a` in which the places that indices select, some of them by arrays, are combined with `update`, which has
+/// the type of `a` and broadcasts to what is selected.
+#[track_caller]
+pub(super) fn scatter(a: &Array, update: &Array, indices: &[Index], how: ScatterOp) -> Array {
+    let function = "slice_update";
+    let selection = ok!(Selection::new(function, a, indices));
+    let chosen = ok!(selection.chosen(function));
+    let update = fitted(update, selection.shape(&chosen));
+    ok!(&update);
+    let whole = selection.spec == whole(a);
+    let part = if whole { a.clone() } else { slice(a, selection.spec.clone()) };
+    // From the order of the result's axes to that of the operation: the arrays' axes, then all others.
+    let axes = selection.axes();
+    let kept = (0..a.ndim()).filter(|x| !axes.contains(x)).map(|x| selection.spec.size[x]);
+    let sizes: Shape = chosen.iter().copied().chain(kept).collect();
+    let order = selection.order(a.ndim(), chosen.len());
+    let mut back: SmallVec<[usize; 4]> = SmallVec::from_elem(0, order.len());
+    order.iter().enumerate().for_each(|(to, &from)| back[from] = to);
+    let update = permuted(&shaped(&update, order.iter().map(|&x| sizes[x]).collect()), back);
+    let mut inputs: Inputs = smallvec![part];
+    inputs.extend(selection.index_arrays(&chosen));
+    inputs.push(update);
+    let changed = Array::from_op(Op::Scatter { axes, how }, inputs);
+    if whole { changed } else { apply2(Op::SliceUpdate(Box::new(selection.spec)), a.clone(), changed) }
 }
 
 /// Positions along several axes as positions along those axes joined. Each is checked against its own axis.
@@ -220,7 +285,7 @@ fn joint_position(shape: &[usize], arrays: &[(usize, Array)]) -> Array {
 }
 
 /// A copy of `a` in which the selected part is replaced by `update`, which is broadcast to it and converted to the
-/// type of `a`. With index arrays that name a place twice, one of the values stays.
+/// type of `a`. Where index arrays name a place twice, the last of the values stays.
 ///
 /// ```
 /// use pellucid::{Array, idx, ops};
@@ -243,6 +308,9 @@ pub fn slice_update<'u>(a: &Array, update: impl Into<Operand<'u>>, indices: &[In
         let part = fitted(&update, selection.shape(&[]));
         let sizes: Shape = selection.spec.size.iter().copied().collect();
         return apply2(Op::SliceUpdate(Box::new(selection.spec)), a.clone(), shaped(&part, sizes));
+    }
+    if !composes() {
+        return scatter(a, &update, indices, ScatterOp::Replace);
     }
     let places = index(&shaped(&counting(a.size()), a.shape_ref().clone()), indices);
     let part = fitted(&update, places.shape_ref().clone());

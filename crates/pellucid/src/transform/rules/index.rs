@@ -5,7 +5,7 @@ use super::build::*;
 use super::{Batched, Call};
 use crate::array::{Array, Dtype, Shape};
 use crate::error::{Error, Result};
-use crate::op::Op;
+use crate::op::{Dims, Op, ScatterOp};
 use crate::ops;
 
 /// The error for a gradient by positions, in the words that programs written for MLX look for.
@@ -140,6 +140,97 @@ pub(super) fn put_along_jvp(call: &Call, tangents: &[Option<Array>]) -> Array {
     let or_zero =
         |of: usize| tangents[of].clone().unwrap_or_else(|| full(0i64, call.inputs[of].shape_ref(), like));
     apply(call.op.clone(), &[&or_zero(0), &call.inputs[1], &or_zero(2)])
+}
+
+/// The same operation on other inputs than the positions: `x` and, for a scatter, its updates.
+#[track_caller]
+fn placed(op: Op, x: &Array, call: &Call, updates: Option<&Array>) -> Array {
+    let count = op.indexed_axes().len();
+    let positions = call.inputs[1..=count].iter();
+    apply(op, &std::iter::once(x).chain(positions).chain(updates).collect::<Vec<_>>())
+}
+
+/// The cotangent of a gather added up at the places it was taken from.
+#[track_caller]
+pub(super) fn gather_vjp(axes: &Dims, call: &Call, of: usize, g: &Array) -> Result<Array> {
+    if of > 0 {
+        return Err(no_index_gradient("gather", call));
+    }
+    let into = full(0i64, call.inputs[0].shape_ref(), g.dtype());
+    let op = Op::Scatter { axes: axes.clone(), how: ScatterOp::Sum };
+    Ok(placed(op, &into, call, Some(g)))
+}
+
+/// Where a place takes the largest or smallest, whatever is equal to the result gets the cotangent.
+#[track_caller]
+pub(super) fn scatter_vjp(
+    axes: &Dims,
+    how: ScatterOp,
+    call: &Call,
+    of: usize,
+    g: &Array,
+) -> Result<Option<Array>> {
+    let last = call.inputs.len() - 1;
+    if of > 0 && of < last {
+        return Err(no_index_gradient("scatter", call));
+    }
+    let (x, updates, y) = (&call.inputs[0], &call.inputs[last], &call.outputs[0]);
+    let gathered = |a: &Array| placed(Op::Gather { axes: axes.clone() }, a, call, None);
+    let none = zero(g.dtype());
+    Ok(Some(match (how, of) {
+        (ScatterOp::Sum, 0) => g.clone(),
+        (ScatterOp::Replace, 0) => placed(call.op.clone(), g, call, Some(&zeros_like(updates))),
+        (ScatterOp::Sum | ScatterOp::Replace, _) => gathered(g),
+        (ScatterOp::Max | ScatterOp::Min, 0) => select(&equal(x, y), g, &none),
+        (ScatterOp::Max | ScatterOp::Min, _) => select(&equal(updates, &gathered(y)), &gathered(g), &none),
+        (ScatterOp::Prod, _) => {
+            // The product of the other factors, without dividing by zero: it is zero unless all of them are not.
+            let is_zero = |a: &Array| equal(a, &zero(a.dtype()));
+            let sound = |a: &Array| select(&is_zero(a), &number(1i64, a.dtype()), a);
+            let count = |a: &Array| cast(&is_zero(a), Dtype::Int32);
+            let product = placed(call.op.clone(), &sound(x), call, Some(&sound(updates)));
+            let sum = Op::Scatter { axes: axes.clone(), how: ScatterOp::Sum };
+            let zeros = placed(sum, &count(x), call, Some(&count(updates)));
+            let slope = mul(g, &conj(&product));
+            match of {
+                0 => select(&equal(&zeros, &count(x)), &div(&slope, &conj(&sound(x))), &none),
+                _ => {
+                    let others = equal(&gathered(&zeros), &count(updates));
+                    select(&others, &div(&gathered(&slope), &conj(&sound(updates))), &none)
+                }
+            }
+        }
+    }))
+}
+
+/// Tangents where they are combined as the elements are; `None` where that depends on the elements.
+#[track_caller]
+pub(super) fn scatter_jvp(how: ScatterOp, call: &Call, tangents: &[Option<Array>]) -> Option<Array> {
+    if !matches!(how, ScatterOp::Sum | ScatterOp::Replace) {
+        return None;
+    }
+    let like = tangents.iter().flatten().next().map_or(Dtype::Float32, Array::dtype);
+    let last = call.inputs.len() - 1;
+    let or_zero =
+        |of: usize| tangents[of].clone().unwrap_or_else(|| full(0i64, call.inputs[of].shape_ref(), like));
+    Some(placed(call.op.clone(), &or_zero(0), call, Some(&or_zero(last))))
+}
+
+/// A gather or scatter of lanes: the lane is one more position.
+#[track_caller]
+pub(super) fn gather_vmap(op: &Op, call: &Call, inputs: &[Batched], size: usize) -> Array {
+    let at: Vec<usize> = std::iter::once(size).chain(call.inputs[1].shape().iter().copied()).collect();
+    let mut lanes = vec![1; at.len()];
+    lanes[0] = size;
+    let lane = broadcast(&reshape(&counting(size), &lanes), &at);
+    let mut all: Vec<Array> = inputs.iter().map(|x| x.spread(size)).collect();
+    all.insert(1, lane);
+    let outer: Dims = std::iter::once(0).chain(op.indexed_axes().iter().map(|axis| axis + 1)).collect();
+    let op = match op {
+        Op::Scatter { how, .. } => Op::Scatter { axes: outer, how: *how },
+        _ => Op::Gather { axes: outer },
+    };
+    apply(op, &all.iter().collect::<Vec<_>>())
 }
 
 /// Operations along an axis whose inputs all have a batch axis.

@@ -117,6 +117,8 @@ fn vjp_of(call: &Call, of: usize, cotangents: &[Option<Array>]) -> Result<Option
         Op::Pad { low, high } => Some(assemble::pad_vjp(low, high, call, of, g)),
         Op::SliceUpdate(spec) => Some(assemble::slice_update_vjp(spec, call, of, g)),
         Op::Take { axis } => Some(index::take_vjp(*axis, call, of, g)?),
+        Op::Gather { axes } => Some(index::gather_vjp(axes, call, of, g)?),
+        Op::Scatter { axes, how } => index::scatter_vjp(axes, *how, call, of, g)?,
         Op::TakeAlongAxis { axis } => Some(index::take_along_vjp(*axis, call, of, g)?),
         Op::PutAlongAxis { axis } => Some(index::put_along_vjp(*axis, call, of, g)?),
         Op::Reduce { op, axes, .. } => reduce::reduce_vjp(*op, axes, call, g),
@@ -203,6 +205,21 @@ pub(super) fn jvp(call: &Call, tangents: &[Option<Array>]) -> Result<Push> {
             }
             replaced()
         }
+        Op::Gather { axes } => {
+            if tangents[1..=axes.len()].iter().any(Option::is_some) {
+                return Err(index::no_index_gradient("gather", call));
+            }
+            replaced()
+        }
+        Op::Scatter { axes, how } => {
+            if tangents[1..=axes.len()].iter().any(Option::is_some) {
+                return Err(index::no_index_gradient("scatter", call));
+            }
+            match index::scatter_jvp(*how, call, tangents) {
+                Some(tangent) => one(Some(tangent)),
+                None => Push::Transposed,
+            }
+        }
         Op::PutAlongAxis { .. } => {
             if tangents[1].is_some() {
                 return Err(index::no_index_gradient("scatter_axis", call));
@@ -280,6 +297,7 @@ pub(super) fn vmap(call: &Call, inputs: &[Batched], size: usize) -> Result<Small
         Op::Pad { low, high } => one(assemble::pad_vmap(low, high, call, inputs, size)),
         Op::SliceUpdate(spec) => one(assemble::slice_update_vmap(spec, inputs, size)),
         Op::Take { axis } => one(index::take_vmap(*axis, call, inputs, size)),
+        Op::Gather { .. } | Op::Scatter { .. } => one(index::gather_vmap(call.op, call, inputs, size)),
         Op::TakeAlongAxis { axis } => {
             one(index::along_vmap(Op::TakeAlongAxis { axis: axis + 1 }, inputs, size))
         }

@@ -454,5 +454,8 @@ macro_rules! indices {
 
 indices! { u8, i8; u16, i16; u32, i32; u64, i64 }
 
+mod scatter;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use scatter::{gather, scatter};
