@@ -47,7 +47,7 @@ async function library(...paths) {
 
 const GOOD = [
   'sample', 'changed', 'streams', 'clean', 'nan_fused', 'nan_view', 'nan_given', 'nan_mask', 'nan_many', 'inf_only', 'two_devices', 'no_memory', 'no_stats', 'empty', 'one_launch', 'held_before',
-  'truncated', 'partial', 'fallbacks', 'waits', 'repeats', 'slow_first', 'deep', 'script',
+  'truncated', 'partial', 'fallbacks', 'waits', 'repeats', 'slow_first', 'deep', 'needle',
 ];
 const BAD = ['wrong_types', 'missing_column', 'no_manifest', 'cut_short', 'flipped_bits', 'bomb', 'text_file', 'bad_offsets'];
 

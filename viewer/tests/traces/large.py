@@ -57,7 +57,7 @@ def write(path, count=1_000_000, chunk=250_000, streams=4):
     ], names=schema("ops").names)
     launches = pa.table([
         pa.array(ids), text(2), none(pa.utf8()), pick(["Device(gpu, 0)"], np.zeros(count, np.int32)), pa.array(stream),
-        pa.array(ids // 8), lists(np.tile(np.array([256, 1, 1], np.uint32), count), 3, pa.uint32()), pa.array(start - 9_000),
+        pa.array(ids // 8), lists(np.tile(np.array([256, 1, 1], np.uint32), count), 3, pa.uint32()), pa.array(np.maximum(start - 9_000, 0)),
         pa.array(start), pa.array(start + duration), pick(["gpu timestamp"], np.zeros(count, np.int32)), lists(ids, 1, pa.uint64()),
         pa.array(sizes), pa.array(flops),
     ], names=schema("launches").names)

@@ -141,7 +141,7 @@ class Run:
         size = self.values[last["id"]].size
         self.launches.append({
             "id": number, "kernel": label, "source": source, "device": device, "stream": stream, "submission": number // 3,
-            "grid": [max(1, size // 64), 1, 1], "enqueue_ns": int(start - gap - 5_000), "start_ns": int(start), "end_ns": int(end),
+            "grid": [max(1, size // 64), 1, 1], "enqueue_ns": max(0, int(start - gap - 5_000)), "start_ns": int(start), "end_ns": int(end),
             "timed_by": "gpu timestamp" if gpu else "host clock", "ops": [r["id"] for r in rows], "bytes": moved, "flops": flops,
         })
         self.clock[stream] = int(end)
