@@ -22,6 +22,7 @@ pub mod fast {
 }
 pub mod op;
 pub mod ops;
+pub mod prelude;
 pub mod random;
 mod region;
 mod roof;
@@ -29,7 +30,9 @@ mod stream;
 pub mod transform;
 mod variable;
 
-pub use array::{Array, Axes, Dtype, DtypeCategory, Element, Shape, strict};
+pub use array::{
+    Array, ArrayList, Axes, Axis, Dtype, DtypeCategory, Element, Integer, Shape, Sizes, ones, strict, zeros,
+};
 pub use call_site::{CallSite, with_call_site};
 pub use device::{
     Device, DeviceInfo, DeviceType, default_device, device_count, device_info, is_available,

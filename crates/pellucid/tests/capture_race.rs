@@ -42,7 +42,7 @@ impl Shared {
     fn new(device: Device) -> Shared {
         let streams = (0..3).map(|_| new_stream(device).unwrap()).collect();
         let arrays = (0..4).map(|i| Mutex::new(Array::from([i as f32 * 0.1; 100]))).collect();
-        Shared { streams, arrays, constant: ops::full([], 0.5f32, pellucid::Dtype::Float32) }
+        Shared { streams, arrays, constant: ops::full((), 0.5f32, pellucid::Dtype::Float32) }
     }
 
     /// Evaluates small graphs in every way there is: chains, views, several streams, nobody waiting, failing inputs.
@@ -73,7 +73,7 @@ impl Shared {
                 assert!(ops::log(&wrong).eval().is_err());
             }
             // A constant that chains have read becomes an array of its own.
-            2 => ops::add(&ops::full([], 2.5f32, pellucid::Dtype::Float32), 0.0).eval()?,
+            2 => ops::add(&ops::full((), 2.5f32, pellucid::Dtype::Float32), 0.0).eval()?,
             _ => result.eval()?,
         }
         *place.lock() = result;
@@ -203,7 +203,7 @@ fn a_constant_that_chains_have_read_may_become_an_array_of_its_own() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("constant.pltrace");
-    let two = ops::full([], 2.0f32, pellucid::Dtype::Float32);
+    let two = ops::full((), 2.0f32, pellucid::Dtype::Float32);
     capture::start(&path).unwrap();
     ops::multiply(&Array::from([1.0f32, 2.0]), &two).eval().unwrap();
     two.eval().unwrap();

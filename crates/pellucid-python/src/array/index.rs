@@ -95,7 +95,7 @@ fn masked(a: &Array, mask: &Array, values: &Input) -> pellucid::Result<Array> {
     wide.resize(a.ndim(), 1);
     let everywhere = ops::reshape(mask, wide);
     let values = match values {
-        Input::Number(number) => ops::full([], *number, a.dtype()),
+        Input::Number(number) => ops::full((), *number, a.dtype()),
         Input::Array(v) | Input::Foreign(v) => ops::astype(v, a.dtype()),
     };
     values.check()?;

@@ -10,8 +10,8 @@ use crate::call::{Few, Tuple, build};
 use crate::device::StreamArg;
 use crate::dtype::PyDtype;
 
-fn order(axes: Option<IntList>) -> Option<Axes> {
-    axes.map(|axes| Axes::from(axes.0))
+fn order(axes: Option<IntList>) -> Axes {
+    axes.map_or(Axes::All, |axes| Axes::from(axes.0))
 }
 
 mod table {
@@ -239,7 +239,7 @@ impl PyArray {
         axes: &Bound<'_, PyTuple>,
         stream: Option<StreamArg>,
     ) -> PyResult<PyArray> {
-        let axes = if axes.is_empty() { None } else { Some(Axes::from(spread(axes)?)) };
+        let axes = if axes.is_empty() { Axes::All } else { Axes::from(spread(axes)?) };
         build(py, stream, || ops::transpose(&self.array(), axes))
     }
 }

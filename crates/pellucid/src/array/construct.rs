@@ -2,7 +2,7 @@
 //!
 //! Elements are copied once, into memory that is accounted for.
 
-use super::{Array, Dtype, Element, Inputs, NodeRef, Shape, State, Value, fail, ok};
+use super::{Array, Dtype, Element, Inputs, NodeRef, Shape, Sizes, State, Value, fail, ok};
 use crate::call_site::CallSite;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
@@ -29,8 +29,8 @@ impl Array {
     /// The array fails with [`Error::Shape`] if the slice does not have as many elements as the shape, with
     /// [`Error::Memory`] if there is no memory for them.
     #[track_caller]
-    pub fn from_slice<T: Element>(elements: &[T], shape: impl Into<Shape>) -> Array {
-        let shape = shape.into();
+    pub fn from_slice<T: Element>(elements: &[T], shape: impl Into<Sizes>) -> Array {
+        let shape = ok!(shape.into().shape("from_slice"));
         ok!(shape.check("from_slice", T::DTYPE.size()));
         if elements.len() != shape.elements() {
             let (given, wanted) = (elements.len(), shape.elements());
@@ -54,7 +54,7 @@ impl Array {
     /// # Errors
     /// As [`Array::from_slice`].
     #[track_caller]
-    pub fn from_vec<T: Element>(elements: Vec<T>, shape: impl Into<Shape>) -> Array {
+    pub fn from_vec<T: Element>(elements: Vec<T>, shape: impl Into<Sizes>) -> Array {
         Array::from_slice(&elements, shape)
     }
 

@@ -71,6 +71,14 @@ impl Sound for Option<&Array> {
     }
 }
 
+impl Sound for &[Array] {
+    type Value = ();
+
+    fn sound(self) -> Result<(), Arc<Failure>> {
+        self.iter().find_map(Array::known_failure).map_or(Ok(()), Err)
+    }
+}
+
 impl Sound for &[&Array] {
     type Value = ();
 

@@ -1,12 +1,15 @@
 //! Arrays: element types, shapes, layouts, construction, reading and printing.
 
+mod arguments;
 mod construct;
+mod convert;
 mod dtype;
 mod element;
 mod failed;
 mod host;
 mod host_memory;
 mod host_view;
+mod literal;
 mod node;
 mod operators;
 mod print;
@@ -17,12 +20,15 @@ mod spare;
 mod value;
 mod work;
 
+pub use arguments::{ArrayList, Axis, Integer, Sizes};
+pub use convert::{HostSlice, ones, zeros};
 pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;
 pub use failed::strict;
 pub(crate) use failed::{Fails, Sound, as_many, fail, ok};
 pub use host_memory::HostMemory;
 pub(crate) use host_view::HostView;
+pub use literal::{Literal, literal};
 pub(crate) use node::{Node, NodeRef, State};
 pub use print::{PrintOptions, print_options, set_print_options};
 pub use rows::Rows;
@@ -252,16 +258,17 @@ impl Array {
     /// The array fails with [`Error::Shape`](crate::Error::Shape) if the bytes are not exactly those of the shape, with
     /// [`Error::Memory`](crate::Error::Memory) if there is no room for them.
     #[track_caller]
-    pub fn from_raw(bytes: &[u8], shape: impl Into<Shape>, dtype: Dtype) -> Array {
+    pub fn from_raw(bytes: &[u8], shape: impl Into<Sizes>, dtype: Dtype) -> Array {
+        let shape = ok!(shape.into().shape("from_raw"));
         if dtype == Dtype::Bool && bytes.iter().any(|&b| b > 1) {
             // Every byte but 0 is true; kernels only know 0 and 1.
             let mut stored = ok!(Scratch::with_room("from_raw", bytes.len()));
             for &byte in bytes {
                 ok!(stored.push(u8::from(byte != 0)));
             }
-            return ok!(Array::from_bytes("from_raw", &stored, shape.into(), dtype));
+            return ok!(Array::from_bytes("from_raw", &stored, shape, dtype));
         }
-        ok!(Array::from_bytes("from_raw", bytes, shape.into(), dtype))
+        ok!(Array::from_bytes("from_raw", bytes, shape, dtype))
     }
 
     /// An array of row-major elements given as bytes; they are copied.

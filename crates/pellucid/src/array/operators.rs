@@ -18,7 +18,7 @@ macro_rules! operators {
             // Generic in the right side, so that the type of `&a + 1` is known before that of the `1`.
             operators!(@any $op $method $function Array);
             operators!(@any $op $method $function &Array);
-            operators!(@number $op $method $function; bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex32);
+            operators!(@number $op $method $function; bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize f16 bf16 f32 f64 Complex32);
 
             impl<'b, B: Into<Operand<'b>>> $assign<B> for Array {
                 #[doc = concat!("The same as [`ops::", stringify!($function), "`].")]

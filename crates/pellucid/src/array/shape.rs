@@ -264,33 +264,3 @@ pub(crate) fn resolve_axis(function: &'static str, axis: i64, ndim: usize) -> Re
         Err(Error::Axis { function, axis, ndim })
     }
 }
-
-impl From<i64> for Axes {
-    fn from(axis: i64) -> Axes {
-        Axes::List(SmallVec::from_slice(&[axis]))
-    }
-}
-
-impl From<Option<i64>> for Axes {
-    fn from(axis: Option<i64>) -> Axes {
-        axis.map_or(Axes::All, Axes::from)
-    }
-}
-
-impl From<&[i64]> for Axes {
-    fn from(axes: &[i64]) -> Axes {
-        Axes::List(SmallVec::from_slice(axes))
-    }
-}
-
-impl<const N: usize> From<[i64; N]> for Axes {
-    fn from(axes: [i64; N]) -> Axes {
-        Axes::from(axes.as_slice())
-    }
-}
-
-impl From<Vec<i64>> for Axes {
-    fn from(axes: Vec<i64>) -> Axes {
-        Axes::List(SmallVec::from_vec(axes))
-    }
-}

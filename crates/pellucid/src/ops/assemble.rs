@@ -2,7 +2,10 @@
 
 use super::shape::{broadcast_to, expand_dims};
 use super::{cast, flat, shaped, slice_axis};
-use crate::array::{Array, Axes, Dtype, Inputs, Shape, as_many, check_axis_count, fail, ok, resolve_axis};
+use crate::array::{
+    Array, ArrayList, Axes, Axis, Dtype, Inputs, Integer, Shape, Sizes, as_many, check_axis_count, fail, ok,
+    resolve_axis,
+};
 use crate::error::{Error, Result};
 use crate::op::Op;
 
@@ -16,7 +19,7 @@ fn check_parts(function: &'static str, parts: usize) -> Result<()> {
     Err(Error::argument(function, format!("{parts} parts are more than {MOST_PARTS}; use slices")))
 }
 
-fn common_dtype(arrays: &[&Array]) -> Dtype {
+fn common_dtype(arrays: &[Array]) -> Dtype {
     arrays.iter().fold(Dtype::Bool, |dtype, a| dtype.promote(a.dtype()))
 }
 
@@ -38,12 +41,13 @@ fn common_dtype(arrays: &[&Array]) -> Dtype {
 /// [`Error::Argument`] if there are no arrays, [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the
 /// shapes differ elsewhere.
 #[track_caller]
-pub fn concatenate(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Array {
+pub fn concatenate(arrays: impl ArrayList, axis: impl Into<Axis>) -> Array {
+    let arrays = &*arrays.arrays();
     ok!(arrays);
     let Some(first) = arrays.first() else {
         return fail(Error::argument("concatenate", "needs at least one array"));
     };
-    let axis = axis.into();
+    let axis = axis.into().0;
     let dtype = common_dtype(arrays);
     let at = match axis {
         Some(axis) => ok!(resolve_axis("concatenate", axis, first.ndim())),
@@ -51,7 +55,7 @@ pub fn concatenate(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Array {
     };
     let mut inputs = Inputs::new();
     for a in arrays {
-        inputs.push(cast(&if axis.is_none() { flat(a) } else { (*a).clone() }, dtype));
+        inputs.push(cast(&if axis.is_none() { flat(a) } else { a.clone() }, dtype));
     }
     match inputs.pop() {
         Some(only) if inputs.is_empty() => only,
@@ -68,7 +72,7 @@ pub fn concatenate(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Array {
 /// # Errors
 /// As for [`concatenate`].
 #[track_caller]
-pub fn concat(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Array {
+pub fn concat(arrays: impl ArrayList, axis: impl Into<Axis>) -> Array {
     concatenate(arrays, axis)
 }
 
@@ -78,12 +82,13 @@ pub fn concat(arrays: &[&Array], axis: impl Into<Option<i64>>) -> Array {
 /// [`Error::Argument`] if there are no arrays, [`Error::Axis`] if the place of the new axis is outside the result,
 /// [`Error::Shape`] if the shapes differ.
 #[track_caller]
-pub fn stack(arrays: &[&Array], axis: i64) -> Array {
+pub fn stack(arrays: impl ArrayList, axis: impl Integer) -> Array {
+    let arrays = &*arrays.arrays();
     ok!(arrays);
     let Some(first) = arrays.first() else {
         return fail(Error::argument("stack", "needs at least one array"));
     };
-    let axis = ok!(resolve_axis("stack", axis, first.ndim() + 1)) as i64;
+    let axis = ok!(resolve_axis("stack", axis.to_i64(), first.ndim() + 1)) as i64;
     if let Some(other) = arrays.iter().find(|a| a.shape() != first.shape()) {
         let message = format!("shapes {} and {} differ", first.shape_ref(), other.shape_ref());
         return fail(Error::shape("stack", message));
@@ -92,7 +97,7 @@ pub fn stack(arrays: &[&Array], axis: i64) -> Array {
     for a in arrays {
         layers.push(expand_dims(a, axis));
     }
-    concatenate(&layers.iter().collect::<Vec<_>>(), axis)
+    concatenate(layers, axis)
 }
 
 /// The arrays along an axis, which disappears.
@@ -100,9 +105,9 @@ pub fn stack(arrays: &[&Array], axis: i64) -> Array {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
 #[track_caller]
-pub fn unstack(a: &Array, axis: i64) -> Vec<Array> {
+pub fn unstack(a: &Array, axis: impl Integer) -> Vec<Array> {
     ok!(a);
-    let axis = ok!(resolve_axis("unstack", axis, a.ndim()));
+    let axis = ok!(resolve_axis("unstack", axis.to_i64(), a.ndim()));
     let mut shape = a.shape_ref().clone();
     let size = shape.remove(axis);
     ok!(check_parts("unstack", size));
@@ -122,27 +127,28 @@ pub enum Cuts {
     At(Vec<i64>),
 }
 
-impl From<usize> for Cuts {
-    fn from(sections: usize) -> Cuts {
-        Cuts::Sections(sections)
+impl<T: Integer> From<T> for Cuts {
+    /// A negative number of parts is as impossible as none.
+    fn from(sections: T) -> Cuts {
+        Cuts::Sections(usize::try_from(sections.to_i64()).unwrap_or(0))
     }
 }
 
-impl From<&[i64]> for Cuts {
-    fn from(positions: &[i64]) -> Cuts {
-        Cuts::At(positions.to_vec())
+impl<T: Integer> From<&[T]> for Cuts {
+    fn from(positions: &[T]) -> Cuts {
+        Cuts::At(positions.iter().map(|p| p.to_i64()).collect())
     }
 }
 
-impl<const N: usize> From<[i64; N]> for Cuts {
-    fn from(positions: [i64; N]) -> Cuts {
-        Cuts::At(positions.to_vec())
+impl<T: Integer, const N: usize> From<[T; N]> for Cuts {
+    fn from(positions: [T; N]) -> Cuts {
+        Cuts::from(&positions[..])
     }
 }
 
-impl From<Vec<i64>> for Cuts {
-    fn from(positions: Vec<i64>) -> Cuts {
-        Cuts::At(positions)
+impl<T: Integer> From<Vec<T>> for Cuts {
+    fn from(positions: Vec<T>) -> Cuts {
+        Cuts::from(&positions[..])
     }
 }
 
@@ -151,14 +157,14 @@ impl From<Vec<i64>> for Cuts {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if it cannot be divided into that many parts.
 #[track_caller]
-pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: i64) -> Vec<Array> {
+pub fn split(a: &Array, cuts: impl Into<Cuts>, axis: impl Integer) -> Vec<Array> {
     let cuts = cuts.into();
     let count = match &cuts {
         Cuts::Sections(n) => *n,
         Cuts::At(positions) => positions.len().saturating_add(1),
     };
     let count = if check_parts("split", count).is_ok() { count } else { 1 };
-    as_many(parts(a, cuts, axis), count)
+    as_many(parts(a, cuts, axis.to_i64()), count)
 }
 
 #[track_caller]
@@ -201,9 +207,9 @@ fn parts(a: &Array, cuts: Cuts, axis: i64) -> Vec<Array> {
 /// # Errors
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
-pub fn tile(a: &Array, reps: impl AsRef<[usize]>) -> Array {
+pub fn tile(a: &Array, reps: impl Into<Sizes>) -> Array {
     ok!(a);
-    let reps = reps.as_ref();
+    let reps = ok!(reps.into().shape("tile"));
     ok!(check_axis_count("tile", reps.len()));
     let ndim = reps.len().max(a.ndim());
     let rep = |axis: usize| (axis + reps.len()).checked_sub(ndim).map_or(1, |i| reps[i]);
@@ -223,9 +229,9 @@ pub fn tile(a: &Array, reps: impl AsRef<[usize]>) -> Array {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
-pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Option<i64>>) -> Array {
+pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Axis>) -> Array {
     ok!(a);
-    let (a, axis) = ok!(super::along("repeat", a, axis.into()));
+    let (a, axis) = ok!(super::along("repeat", a, axis.into().0));
     let mut result = a.shape_ref().clone();
     result.as_mut_slice()[axis] = a.shape()[axis].saturating_mul(repeats);
     ok!(result.check("repeat", a.itemsize()));
@@ -251,7 +257,9 @@ pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Option<i64>>) -> Array 
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if the numbers of shifts and axes do not fit.
 #[track_caller]
-pub fn roll(a: &Array, shift: &[i64], axes: impl Into<Axes>) -> Array {
+pub fn roll(a: &Array, shift: impl Into<Sizes>, axes: impl Into<Axes>) -> Array {
+    let shift = shift.into();
+    let shift = shift.as_slice();
     ok!(a);
     let Axes::List(axes) = axes.into() else {
         let total = shift.iter().fold(0i64, |sum, &s| sum.wrapping_add(s));

@@ -3,7 +3,7 @@
 use super::elementwise::{add, divide, equal, multiply, subtract};
 use super::shape::broadcast_to;
 use super::{cast, constant, counting, filled, operand::Operand, shaped, signed};
-use crate::array::{Array, Dtype, Inputs, Shape, fail, ok};
+use crate::array::{Array, Dtype, Inputs, Shape, Sizes, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::{Op, Scalar};
 
@@ -22,8 +22,8 @@ use crate::op::{Op, Scalar};
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
-pub fn zeros(shape: impl Into<Shape>, dtype: Dtype) -> Array {
-    filled("zeros", shape.into(), Scalar::Int(0), dtype)
+pub fn zeros(shape: impl Into<Sizes>, dtype: Dtype) -> Array {
+    filled("zeros", ok!(shape.into().shape("zeros")), Scalar::Int(0), dtype)
 }
 
 /// An array of ones.
@@ -31,8 +31,8 @@ pub fn zeros(shape: impl Into<Shape>, dtype: Dtype) -> Array {
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
-pub fn ones(shape: impl Into<Shape>, dtype: Dtype) -> Array {
-    filled("ones", shape.into(), Scalar::Int(1), dtype)
+pub fn ones(shape: impl Into<Sizes>, dtype: Dtype) -> Array {
+    filled("ones", ok!(shape.into().shape("ones")), Scalar::Int(1), dtype)
 }
 
 /// An array filled with a number, or with an array that broadcasts to the shape. Without a type, that of the value.
@@ -42,14 +42,14 @@ pub fn ones(shape: impl Into<Shape>, dtype: Dtype) -> Array {
 /// an integer does not fit the type.
 #[track_caller]
 pub fn full<'a>(
-    shape: impl Into<Shape>,
+    shape: impl Into<Sizes>,
     value: impl Into<Operand<'a>>,
     dtype: impl Into<Option<Dtype>>,
 ) -> Array {
     let value = value.into();
     let dtype = dtype.into().unwrap_or(value.dtype());
     match value.number() {
-        Some(number) => filled("full", shape.into(), converted(number, dtype), dtype),
+        Some(number) => filled("full", ok!(shape.into().shape("full")), converted(number, dtype), dtype),
         None => broadcast_to(&value.to_array("full", dtype), shape),
     }
 }
@@ -105,7 +105,7 @@ pub fn full_like<'a>(a: &Array, value: impl Into<Operand<'a>>, dtype: impl Into<
 /// # Errors
 /// As for [`zeros`].
 #[track_caller]
-pub fn empty(shape: impl Into<Shape>, dtype: Dtype) -> Array {
+pub fn empty(shape: impl Into<Sizes>, dtype: Dtype) -> Array {
     zeros(shape, dtype)
 }
 

@@ -59,6 +59,16 @@ macro_rules! unary_functions {
         pub fn $name(a: &Array) -> Array {
             unary(UnaryOp::$op, a)
         })*
+
+        impl Array {
+            $(#[doc = $doc]
+            ///
+            #[doc = concat!("The same as [`ops::", stringify!($name), "`](crate::ops::", stringify!($name), ").")]
+            #[track_caller]
+            pub fn $name(&self) -> Array {
+                unary(UnaryOp::$op, self)
+            })*
+        }
     };
 }
 
@@ -123,6 +133,16 @@ macro_rules! binary_functions {
         pub fn $name<'a, 'b>(a: impl Into<Operand<'a>>, b: impl Into<Operand<'b>>) -> Array {
             binary(BinaryOp::$op, &a.into(), &b.into())
         })*
+
+        impl Array {
+            $(#[doc = $doc]
+            ///
+            #[doc = concat!("The same as [`ops::", stringify!($name), "`](crate::ops::", stringify!($name), ").")]
+            #[track_caller]
+            pub fn $name<'b>(&self, b: impl Into<Operand<'b>>) -> Array {
+                binary(BinaryOp::$op, &self.into(), &b.into())
+            })*
+        }
     };
 }
 
@@ -164,6 +184,20 @@ binary_functions! {
 /// None.
 pub fn positive(a: &Array) -> Array {
     a.clone()
+}
+
+/// The element where it is positive, else zero.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::relu(&array![-1.0, 2.0]).to_vec::<f32>().unwrap(), [0.0, 2.0]);
+/// ```
+///
+/// # Errors
+/// [`Error::Dtype`] for complex numbers.
+#[track_caller]
+pub fn relu(a: &Array) -> Array {
+    maximum(a, 0)
 }
 
 /// One divided by each element; integers give `float32`.

@@ -6,7 +6,7 @@ use super::elementwise::{conj, multiply};
 use super::reduce::sum;
 use super::shape::{broadcast_to, permuted, swapaxes};
 use super::{apply2, cast, flat, shaped};
-use crate::array::{Array, Dtype, Inputs, Shape, check_axis_count, fail, ok, resolve_axis};
+use crate::array::{Array, Dtype, Inputs, Integer, Shape, check_axis_count, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Float, Op};
 
@@ -226,7 +226,8 @@ fn contract(function: &'static str, a: &Array, b: &Array, left: &[usize], right:
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the shapes do not fit.
 #[track_caller]
-pub fn vecdot(a: &Array, b: &Array, axis: i64) -> Array {
+pub fn vecdot(a: &Array, b: &Array, axis: impl Integer) -> Array {
+    let axis = axis.to_i64();
     ok!(a, b);
     let name = "vecdot";
     let (i, j) = (ok!(resolve_axis(name, axis, a.ndim())), ok!(resolve_axis(name, axis, b.ndim())));

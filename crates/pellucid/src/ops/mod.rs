@@ -15,6 +15,7 @@
 //! ```
 
 mod assemble;
+mod brackets;
 mod conv;
 mod creation;
 mod elementwise;
@@ -34,6 +35,7 @@ mod tests;
 mod triangle;
 
 pub use assemble::*;
+pub use brackets::{At, Ellipsis, Indices, NewAxis, Step};
 pub use conv::*;
 pub use creation::*;
 pub use elementwise::*;

@@ -96,7 +96,7 @@ pub fn pad<'v>(a: &Array, width: impl Into<PadWidth>, mode: PadMode, value: impl
             let message = format!("the value must be a single element, not of shape {}", value.shape());
             return fail(Error::shape("pad", message));
         }
-        let value = super::full([], value, a.dtype());
+        let value = super::full((), value, a.dtype());
         let (low, high): (Dims, Dims) = widths.into_iter().unzip();
         let inputs: Inputs = smallvec![a.clone(), value];
         return Array::from_op(Op::Pad { low, high }, inputs);

@@ -6,7 +6,7 @@ use super::elementwise::{abs, add, divide, exp, isnan, multiply, not_equal, sqrt
 use super::shape::permuted;
 use super::sort::sort;
 use super::{apply, cast, flat, shaped, slice_axis};
-use crate::array::{Array, Axes, Dtype, Shape, fail, ok};
+use crate::array::{Array, Axes, Axis, Dtype, Shape, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::{ArgReduceOp, Op, ReduceOp};
 
@@ -24,7 +24,7 @@ fn reduce(op: ReduceOp, a: &Array, axes: &Axes, keepdims: bool) -> Array {
 }
 
 macro_rules! reductions {
-    ($($name:ident $op:ident $doc:literal;)*) => {
+    ($($name:ident $keeping:ident $op:ident $doc:literal;)*) => {
         $(#[doc = $doc]
         ///
         /// The axes are an integer, several, or [`Axes::All`]; with `keepdims` they stay with size one.
@@ -36,16 +36,32 @@ macro_rules! reductions {
         pub fn $name(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Array {
             reduce(ReduceOp::$op, a, &axes.into(), keepdims)
         })*
+
+        impl Array {
+            $(#[doc = $doc]
+            ///
+            #[doc = concat!("See [`ops::", stringify!($name), "`](crate::ops::", stringify!($name), ").")]
+            #[track_caller]
+            pub fn $name(&self, axes: impl Into<Axes>) -> Array {
+                reduce(ReduceOp::$op, self, &axes.into(), false)
+            }
+
+            #[doc = concat!("As [`Array::", stringify!($name), "`]; the axes stay with size one.")]
+            #[track_caller]
+            pub fn $keeping(&self, axes: impl Into<Axes>) -> Array {
+                reduce(ReduceOp::$op, self, &axes.into(), true)
+            })*
+        }
     };
 }
 
 reductions! {
-    sum Sum "Sum; bool and small integers are summed as 32-bit integers.";
-    prod Prod "Product; bool and small integers are multiplied as 32-bit integers.";
-    max Max "Largest element; NaN wins.";
-    min Min "Smallest element; NaN wins.";
-    all All "True if no element is zero.";
-    any Any "True if one element is not zero.";
+    sum sum_keepdims Sum "Sum; bool and small integers are summed as 32-bit integers.";
+    prod prod_keepdims Prod "Product; bool and small integers are multiplied as 32-bit integers.";
+    max max_keepdims Max "Largest element; NaN wins.";
+    min min_keepdims Min "Smallest element; NaN wins.";
+    all all_keepdims All "True if no element is zero.";
+    any any_keepdims Any "True if one element is not zero.";
 }
 
 /// Smallest and largest element; NaN wins.
@@ -195,8 +211,8 @@ fn arg_reduce(op: ArgReduceOp, a: &Array, axis: Option<i64>, keepdims: bool) -> 
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if it has no elements.
 #[track_caller]
-pub fn argmax(a: &Array, axis: impl Into<Option<i64>>, keepdims: bool) -> Array {
-    arg_reduce(ArgReduceOp::Argmax, a, axis.into(), keepdims)
+pub fn argmax(a: &Array, axis: impl Into<Axis>, keepdims: bool) -> Array {
+    arg_reduce(ArgReduceOp::Argmax, a, axis.into().0, keepdims)
 }
 
 /// Position of the first smallest element along an axis, or in the flat array, as `uint32`.
@@ -204,8 +220,8 @@ pub fn argmax(a: &Array, axis: impl Into<Option<i64>>, keepdims: bool) -> Array 
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if it has no elements.
 #[track_caller]
-pub fn argmin(a: &Array, axis: impl Into<Option<i64>>, keepdims: bool) -> Array {
-    arg_reduce(ArgReduceOp::Argmin, a, axis.into(), keepdims)
+pub fn argmin(a: &Array, axis: impl Into<Axis>, keepdims: bool) -> Array {
+    arg_reduce(ArgReduceOp::Argmin, a, axis.into().0, keepdims)
 }
 
 /// Logarithm of the sum of exponentials, without overflow; integers give `float32`.

@@ -2,7 +2,7 @@
 
 use super::elementwise::{not_equal, subtract};
 use super::{along, apply, cast, slice_axis};
-use crate::array::{Array, Dtype, fail, ok, resolve_axis};
+use crate::array::{Array, Axis, Dtype, Integer, fail, ok, resolve_axis};
 use crate::error::Error;
 use crate::op::{Op, ScanOp};
 
@@ -24,9 +24,19 @@ macro_rules! scans {
         /// # Errors
         /// [`Error::Axis`] if the axis does not exist.
         #[track_caller]
-        pub fn $name(a: &Array, axis: impl Into<Option<i64>>, reverse: bool, inclusive: bool) -> Array {
-            scan(ScanOp::$op, &$prepare(a), axis.into(), reverse, inclusive)
+        pub fn $name(a: &Array, axis: impl Into<Axis>, reverse: bool, inclusive: bool) -> Array {
+            scan(ScanOp::$op, &$prepare(a), axis.into().0, reverse, inclusive)
         })*
+
+        impl Array {
+            $(#[doc = $doc]
+            ///
+            #[doc = concat!("From the front, with each element. See [`ops::", stringify!($name), "`](crate::ops::", stringify!($name), ").")]
+            #[track_caller]
+            pub fn $name(&self, axis: impl Into<Axis>) -> Array {
+                scan(ScanOp::$op, &$prepare(self), axis.into().0, false, true)
+            })*
+        }
     };
 }
 
@@ -72,9 +82,9 @@ const MOST_DIFFERENCES: usize = 1 << 20;
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if `n` is more than a million.
 #[track_caller]
-pub fn diff(a: &Array, n: usize, axis: i64) -> Array {
+pub fn diff(a: &Array, n: usize, axis: impl Integer) -> Array {
     ok!(a);
-    let axis = ok!(resolve_axis("diff", axis, a.ndim()));
+    let axis = ok!(resolve_axis("diff", axis.to_i64(), a.ndim()));
     let n = n.min(a.shape()[axis]);
     if n > MOST_DIFFERENCES {
         let message = format!("n is {n}; differences can be taken {MOST_DIFFERENCES} times at most");

@@ -3,7 +3,9 @@
 use smallvec::SmallVec;
 
 use super::{apply, cast, shaped, slice, whole};
-use crate::array::{Array, Axes, Dtype, Shape, check_axis_count, fail, ok, resolve_axis};
+use crate::array::{
+    Array, ArrayList, Axes, Dtype, Integer, Shape, Sizes, check_axis_count, fail, ok, resolve_axis,
+};
 use crate::error::{Error, Result};
 use crate::op::{Op, StridedSpec};
 
@@ -52,9 +54,9 @@ fn inferred(function: &'static str, sizes: &[i64], elements: usize) -> Result<Sh
 /// # Errors
 /// [`Error::Shape`] if the number of elements differs, or a size is negative or not determined.
 #[track_caller]
-pub fn reshape(a: &Array, shape: impl AsRef<[i64]>) -> Array {
+pub fn reshape(a: &Array, shape: impl Into<Sizes>) -> Array {
     ok!(a);
-    shaped(a, ok!(inferred("reshape", shape.as_ref(), a.size())))
+    shaped(a, ok!(inferred("reshape", shape.into().as_slice(), a.size())))
 }
 
 /// Neighbouring axes joined into one, from `start_axis` to `end_axis`. Axes beyond the array are brought to its ends,
@@ -63,7 +65,8 @@ pub fn reshape(a: &Array, shape: impl AsRef<[i64]>) -> Array {
 /// # Errors
 /// [`Error::Argument`] if the first axis is behind the last.
 #[track_caller]
-pub fn flatten(a: &Array, start_axis: i64, end_axis: i64) -> Array {
+pub fn flatten(a: &Array, start_axis: impl Integer, end_axis: impl Integer) -> Array {
+    let (start_axis, end_axis) = (start_axis.to_i64(), end_axis.to_i64());
     ok!(a);
     if a.ndim() == 0 {
         return shaped(a, Shape::from(1));
@@ -86,11 +89,11 @@ pub fn flatten(a: &Array, start_axis: i64, end_axis: i64) -> Array {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the sizes do not fit it.
 #[track_caller]
-pub fn unflatten(a: &Array, axis: i64, shape: impl AsRef<[i64]>) -> Array {
+pub fn unflatten(a: &Array, axis: impl Integer, shape: impl Into<Sizes>) -> Array {
     ok!(a);
-    let axis = ok!(resolve_axis("unflatten", axis, a.ndim()));
+    let axis = ok!(resolve_axis("unflatten", axis.to_i64(), a.ndim()));
     let size = a.shape()[axis];
-    let parts = ok!(inferred("unflatten", shape.as_ref(), size));
+    let parts = ok!(inferred("unflatten", shape.into().as_slice(), size));
     if parts.is_empty() || parts.elements() != size {
         let message = format!("axis {axis} of size {size} cannot be divided into {parts}");
         return fail(Error::shape("unflatten", message));
@@ -110,11 +113,11 @@ pub(super) fn permuted(a: &Array, axes: SmallVec<[usize; 4]>) -> Array {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if they are not each named once.
 #[track_caller]
-pub fn transpose(a: &Array, axes: impl Into<Option<Axes>>) -> Array {
+pub fn transpose(a: &Array, axes: impl Into<Axes>) -> Array {
     ok!(a);
     let order = match axes.into() {
-        None | Some(Axes::All) => (0..a.ndim()).rev().collect(),
-        Some(Axes::List(list)) => {
+        Axes::All => (0..a.ndim()).rev().collect(),
+        Axes::List(list) => {
             ok!(check_axis_count("transpose", list.len()));
             let mut order = SmallVec::new();
             for &axis in &list {
@@ -131,7 +134,7 @@ pub fn transpose(a: &Array, axes: impl Into<Option<Axes>>) -> Array {
 /// # Errors
 /// As for [`transpose`].
 #[track_caller]
-pub fn permute_dims(a: &Array, axes: impl Into<Option<Axes>>) -> Array {
+pub fn permute_dims(a: &Array, axes: impl Into<Axes>) -> Array {
     transpose(a, axes)
 }
 
@@ -154,10 +157,12 @@ pub fn matrix_transpose(a: &Array) -> Array {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist.
 #[track_caller]
-pub fn swapaxes(a: &Array, axis1: i64, axis2: i64) -> Array {
+pub fn swapaxes(a: &Array, axis1: impl Integer, axis2: impl Integer) -> Array {
     ok!(a);
-    let (first, second) =
-        (ok!(resolve_axis("swapaxes", axis1, a.ndim())), ok!(resolve_axis("swapaxes", axis2, a.ndim())));
+    let (first, second) = (
+        ok!(resolve_axis("swapaxes", axis1.to_i64(), a.ndim())),
+        ok!(resolve_axis("swapaxes", axis2.to_i64(), a.ndim())),
+    );
     let mut order: SmallVec<[usize; 4]> = (0..a.ndim()).collect();
     order.swap(first, second);
     permuted(a, order)
@@ -168,10 +173,10 @@ pub fn swapaxes(a: &Array, axis1: i64, axis2: i64) -> Array {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist.
 #[track_caller]
-pub fn moveaxis(a: &Array, source: i64, destination: i64) -> Array {
+pub fn moveaxis(a: &Array, source: impl Integer, destination: impl Integer) -> Array {
     ok!(a);
-    let from = ok!(resolve_axis("moveaxis", source, a.ndim()));
-    let to = ok!(resolve_axis("moveaxis", destination, a.ndim()));
+    let from = ok!(resolve_axis("moveaxis", source.to_i64(), a.ndim()));
+    let to = ok!(resolve_axis("moveaxis", destination.to_i64(), a.ndim()));
     let mut order: SmallVec<[usize; 4]> = (0..a.ndim()).filter(|&axis| axis != from).collect();
     order.insert(to, from);
     permuted(a, order)
@@ -221,9 +226,9 @@ pub fn expand_dims(a: &Array, axes: impl Into<Axes>) -> Array {
 /// # Errors
 /// [`Error::Shape`] if it does not broadcast to that shape.
 #[track_caller]
-pub fn broadcast_to(a: &Array, shape: impl Into<Shape>) -> Array {
+pub fn broadcast_to(a: &Array, shape: impl Into<Sizes>) -> Array {
     ok!(a);
-    let shape = shape.into();
+    let shape = ok!(shape.into().shape("broadcast_to"));
     if *a.shape_ref() == shape { a.clone() } else { apply(Op::Broadcast { shape }, a) }
 }
 
@@ -248,7 +253,8 @@ pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Shape> {
 /// # Errors
 /// [`Error::Shape`] if two do not fit.
 #[track_caller]
-pub fn broadcast_arrays(arrays: &[&Array]) -> Vec<Array> {
+pub fn broadcast_arrays(arrays: impl ArrayList) -> Vec<Array> {
+    let arrays = &*arrays.arrays();
     ok!(arrays);
     let mut shape = Shape::default();
     for a in arrays {
@@ -349,8 +355,8 @@ pub fn contiguous(a: &Array) -> Array {
 /// # Errors
 /// [`Error::Argument`] if shape and strides differ in length, or an element outside the array would be read.
 #[track_caller]
-pub fn as_strided(a: &Array, shape: impl Into<Shape>, strides: Option<&[isize]>, offset: usize) -> Array {
-    let shape = shape.into();
+pub fn as_strided(a: &Array, shape: impl Into<Sizes>, strides: Option<&[isize]>, offset: usize) -> Array {
+    let shape = ok!(shape.into().shape("as_strided"));
     let strides = strides.map_or_else(|| shape.row_major(), SmallVec::from_slice);
     apply(Op::AsStrided(Box::new(StridedSpec { shape, strides, offset })), a)
 }

@@ -1,7 +1,7 @@
 //! Order along an axis.
 
 use super::{along, apply, slice_axis};
-use crate::array::{Array, fail, ok};
+use crate::array::{Array, Axis, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::Op;
 
@@ -21,9 +21,9 @@ use crate::op::Op;
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
 #[track_caller]
-pub fn sort(a: &Array, axis: impl Into<Option<i64>>) -> Array {
+pub fn sort(a: &Array, axis: impl Into<Axis>) -> Array {
     ok!(a);
-    let (a, axis) = ok!(along("sort", a, axis.into()));
+    let (a, axis) = ok!(along("sort", a, axis.into().0));
     apply(Op::Sort { axis }, &a)
 }
 
@@ -32,9 +32,9 @@ pub fn sort(a: &Array, axis: impl Into<Option<i64>>) -> Array {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
 #[track_caller]
-pub fn argsort(a: &Array, axis: impl Into<Option<i64>>) -> Array {
+pub fn argsort(a: &Array, axis: impl Into<Axis>) -> Array {
     ok!(a);
-    let (a, axis) = ok!(along("argsort", a, axis.into()));
+    let (a, axis) = ok!(along("argsort", a, axis.into().0));
     apply(Op::Argsort { axis }, &a)
 }
 
@@ -55,9 +55,9 @@ fn check_kth(function: &'static str, a: &Array, axis: usize, kth: i64) -> Result
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Index`] if `kth` is outside it.
 #[track_caller]
-pub fn partition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Array {
+pub fn partition(a: &Array, kth: i64, axis: impl Into<Axis>) -> Array {
     ok!(a);
-    let (a, axis) = ok!(along("partition", a, axis.into()));
+    let (a, axis) = ok!(along("partition", a, axis.into().0));
     ok!(check_kth("partition", &a, axis, kth));
     apply(Op::Sort { axis }, &a)
 }
@@ -67,9 +67,9 @@ pub fn partition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Array {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Index`] if `kth` is outside it.
 #[track_caller]
-pub fn argpartition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Array {
+pub fn argpartition(a: &Array, kth: i64, axis: impl Into<Axis>) -> Array {
     ok!(a);
-    let (a, axis) = ok!(along("argpartition", a, axis.into()));
+    let (a, axis) = ok!(along("argpartition", a, axis.into().0));
     ok!(check_kth("argpartition", &a, axis, kth));
     apply(Op::Argsort { axis }, &a)
 }
@@ -79,9 +79,9 @@ pub fn argpartition(a: &Array, kth: i64, axis: impl Into<Option<i64>>) -> Array 
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if it has fewer than `k` elements.
 #[track_caller]
-pub fn topk(a: &Array, k: usize, axis: impl Into<Option<i64>>) -> Array {
+pub fn topk(a: &Array, k: usize, axis: impl Into<Axis>) -> Array {
     ok!(a);
-    let (a, axis) = ok!(along("topk", a, axis.into()));
+    let (a, axis) = ok!(along("topk", a, axis.into().0));
     let size = a.shape()[axis];
     if k > size {
         let message = format!("k is {k}, but axis {axis} of shape {} has {size} elements", a.shape_ref());

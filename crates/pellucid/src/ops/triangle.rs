@@ -5,7 +5,7 @@ use super::elementwise::{greater_equal, where_};
 use super::reduce::sum;
 use super::shape::{broadcast_to, moveaxis};
 use super::{apply2, cast, flat, shaped, slice_axis};
-use crate::array::{Array, Dtype, Shape, check_axis_count, fail, ok, resolve_axis};
+use crate::array::{Array, ArrayList, Dtype, Integer, Shape, check_axis_count, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Op, SliceSpec};
 
@@ -92,7 +92,8 @@ pub fn diag(a: &Array, k: i64) -> Array {
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if both are the same.
 #[track_caller]
-pub fn diagonal(a: &Array, offset: i64, axis1: i64, axis2: i64) -> Array {
+pub fn diagonal(a: &Array, offset: i64, axis1: impl Integer, axis2: impl Integer) -> Array {
+    let (axis1, axis2) = (axis1.to_i64(), axis2.to_i64());
     ok!(a);
     let name = "diagonal";
     let (first, second) =
@@ -123,7 +124,13 @@ pub fn diagonal(a: &Array, offset: i64, axis1: i64, axis2: i64) -> Array {
 /// # Errors
 /// As for [`diagonal`].
 #[track_caller]
-pub fn trace(a: &Array, offset: i64, axis1: i64, axis2: i64, dtype: impl Into<Option<Dtype>>) -> Array {
+pub fn trace(
+    a: &Array,
+    offset: i64,
+    axis1: impl Integer,
+    axis2: impl Integer,
+    dtype: impl Into<Option<Dtype>>,
+) -> Array {
     let total = sum(&diagonal(a, offset, axis1, axis2), -1, false);
     match dtype.into() {
         Some(dtype) => cast(&total, dtype),
@@ -145,7 +152,8 @@ pub enum Indexing {
 /// # Errors
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
-pub fn meshgrid(arrays: &[&Array], sparse: bool, indexing: Indexing) -> Vec<Array> {
+pub fn meshgrid(arrays: impl ArrayList, sparse: bool, indexing: Indexing) -> Vec<Array> {
+    let arrays = &*arrays.arrays();
     ok!(arrays);
     ok!(check_axis_count("meshgrid", arrays.len()));
     let mut whole: Shape = arrays.iter().map(|a| a.size()).collect();

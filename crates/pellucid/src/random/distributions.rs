@@ -1,7 +1,7 @@
 //! Distributions, composed from random bits step by step as MLX does, so that the same key gives the same numbers.
 
 use super::keys::bits;
-use crate::array::{Array, Dtype, Shape, fail, ok, resolve_axis};
+use crate::array::{Array, Dtype, Integer, Shape, Sizes, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::ops::{self, Operand};
 
@@ -38,7 +38,7 @@ fn parameter(function: &'static str, value: &Operand, dtype: Dtype) -> Array {
 pub fn uniform<'a, 'b>(
     low: impl Into<Operand<'a>>,
     high: impl Into<Operand<'b>>,
-    shape: impl Into<Shape>,
+    shape: impl Into<Sizes>,
     dtype: Dtype,
     key: Option<&Array>,
 ) -> Array {
@@ -53,7 +53,7 @@ pub fn uniform<'a, 'b>(
             return fail(Error::dtype("uniform", message));
         }
     };
-    let shape = shape.into();
+    let shape = ok!(shape.into().shape("uniform"));
     let (low, high) = (parameter("uniform", &low, dtype), parameter("uniform", &high, dtype));
     let range = ops::subtract(&high, &low);
     ok!(&range);
@@ -66,7 +66,7 @@ pub fn uniform<'a, 'b>(
 
 /// Numbers strictly between −1 and 1, as the distributions below begin.
 #[track_caller]
-fn symmetric(shape: impl Into<Shape>, key: Option<&Array>) -> Array {
+fn symmetric(shape: impl Into<Sizes>, key: Option<&Array>) -> Array {
     uniform(-1.0 + f64::from(f32::EPSILON) / 2.0, 1.0, shape, Dtype::Float32, key)
 }
 
@@ -77,14 +77,15 @@ fn symmetric(shape: impl Into<Shape>, key: Option<&Array>) -> Array {
 /// [`Error::Dtype`] for integers and bool, [`Error::Shape`] if the parameters do not broadcast to the shape.
 #[track_caller]
 pub fn normal<'a, 'b>(
-    shape: impl Into<Shape>,
+    shape: impl Into<Sizes>,
     dtype: Dtype,
     loc: impl Into<Operand<'a>>,
     scale: impl Into<Operand<'b>>,
     key: Option<&Array>,
 ) -> Array {
-    let (shape, loc, scale) = (shape.into(), loc.into(), scale.into());
+    let (loc, scale) = (loc.into(), scale.into());
     ok!(&loc, &scale, key);
+    let shape = ok!(shape.into().shape("normal"));
     if !dtype.is_complex() {
         ok!(check_floating("normal", dtype));
     }
@@ -94,7 +95,7 @@ pub fn normal<'a, 'b>(
         let mut pairs = shape.clone();
         pairs.push(2);
         let parts = ops::erfinv(&symmetric(pairs, key));
-        ops::reshape(&ops::view(&parts, Dtype::Complex64), ok!(sizes(&shape)))
+        ops::reshape(&ops::view(&parts, Dtype::Complex64), &shape)
     } else {
         ops::astype(&ops::erfinv(&symmetric(shape, key)), dtype)
     };
@@ -117,13 +118,6 @@ pub fn normal<'a, 'b>(
         Some(zero) if zero.to_f64() == 0.0 => samples,
         _ => ops::add(parameter("normal", &loc, dtype), samples),
     }
-}
-
-fn sizes(shape: &Shape) -> Result<Vec<i64>> {
-    let size = |&d: &usize| {
-        i64::try_from(d).map_err(|_| Error::shape("random", format!("shape {shape} is too large")))
-    };
-    shape.iter().map(size).collect()
 }
 
 /// Numbers of the standard normal distribution that lie between `lower` and `upper`.
@@ -161,7 +155,7 @@ pub fn truncated_normal<'a, 'b>(
 /// # Errors
 /// [`Error::Dtype`] unless the type is `float16`, `bfloat16` or `float32`.
 #[track_caller]
-pub fn gumbel(shape: impl Into<Shape>, dtype: Dtype, key: Option<&Array>) -> Array {
+pub fn gumbel(shape: impl Into<Sizes>, dtype: Dtype, key: Option<&Array>) -> Array {
     let once = ops::negative(&ops::log(&uniform(0, 1, shape, dtype, key)));
     ops::negative(&ops::log(&once))
 }
@@ -171,7 +165,7 @@ pub fn gumbel(shape: impl Into<Shape>, dtype: Dtype, key: Option<&Array>) -> Arr
 /// # Errors
 /// [`Error::Dtype`] for types that are not real floating ones.
 #[track_caller]
-pub fn laplace(shape: impl Into<Shape>, dtype: Dtype, loc: f64, scale: f64, key: Option<&Array>) -> Array {
+pub fn laplace(shape: impl Into<Sizes>, dtype: Dtype, loc: f64, scale: f64, key: Option<&Array>) -> Array {
     ok!(key);
     ok!(check_floating("laplace", dtype));
     let u = symmetric(shape, key);
@@ -225,10 +219,10 @@ pub enum Samples {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if it is empty or the shapes do not fit.
 #[track_caller]
-pub fn categorical(logits: &Array, axis: i64, samples: Samples, key: Option<&Array>) -> Array {
+pub fn categorical(logits: &Array, axis: impl Integer, samples: Samples, key: Option<&Array>) -> Array {
     ok!(logits, key);
     let name = "categorical";
-    let axis = ok!(resolve_axis(name, axis, logits.ndim()));
+    let axis = ok!(resolve_axis(name, axis.to_i64(), logits.ndim()));
     let choices = logits.shape()[axis];
     let mut others = logits.shape_ref().clone();
     others.remove(axis);
@@ -298,7 +292,7 @@ fn by_running_sums(logits: &Array, shape: Shape, key: Option<&Array>) -> Array {
 pub fn randint<'a, 'b>(
     low: impl Into<Operand<'a>>,
     high: impl Into<Operand<'b>>,
-    shape: impl Into<Shape>,
+    shape: impl Into<Sizes>,
     dtype: Dtype,
     key: Option<&Array>,
 ) -> Array {
@@ -328,8 +322,8 @@ pub fn permutation(n: usize, key: Option<&Array>) -> Array {
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
 #[track_caller]
-pub fn permutation_of(a: &Array, axis: i64, key: Option<&Array>) -> Array {
+pub fn permutation_of(a: &Array, axis: impl Integer, key: Option<&Array>) -> Array {
     ok!(a);
-    let place = ok!(resolve_axis("permutation", axis, a.ndim()));
+    let place = ok!(resolve_axis("permutation", axis.to_i64(), a.ndim()));
     ops::take(a, &permutation(a.shape()[place], key), axis)
 }

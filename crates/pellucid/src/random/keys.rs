@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher};
 
-use crate::array::{Array, Dtype, Inputs, Shape, fail, ok};
+use crate::array::{Array, Dtype, Inputs, Shape, Sizes, fail, ok};
 use crate::backend::cpu::threefry;
 use crate::error::{Error, Result};
 use crate::op::Op;
@@ -145,7 +145,7 @@ pub(super) fn key_or_next(key: Option<&Array>) -> Array {
 /// # Errors
 /// [`Error::Argument`] if the width is another, or the key is not two words of `uint32`.
 #[track_caller]
-pub fn bits(shape: impl Into<Shape>, width: u8, key: Option<&Array>) -> Array {
+pub fn bits(shape: impl Into<Sizes>, width: u8, key: Option<&Array>) -> Array {
     ok!(key);
     if let Some(key) = key {
         ok!(check_key("bits", key));
@@ -153,7 +153,7 @@ pub fn bits(shape: impl Into<Shape>, width: u8, key: Option<&Array>) -> Array {
     if !matches!(width, 1 | 2 | 4) {
         return fail(Error::argument("bits", format!("width must be 1, 2 or 4 bytes, not {width}")));
     }
-    let shape = shape.into();
+    let shape = ok!(shape.into().shape("bits"));
     ok!(shape.check("bits", width.into()));
     let mut inputs = Inputs::new();
     inputs.push(key_or_next(key));

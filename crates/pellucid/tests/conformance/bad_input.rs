@@ -231,8 +231,8 @@ conformance! {
     }
 
     fn lists_that_are_empty() {
-        says(ops::concatenate(&[], 0), &["[concatenate]"]);
-        says(ops::stack(&[], 0), &["[stack]"]);
+        says(ops::concatenate(Vec::<Array>::new(), 0), &["[concatenate]"]);
+        says(ops::stack(Vec::<Array>::new(), 0), &["[stack]"]);
         says(ops::clip(&zeros(&[1]), None, None), &["[clip]"]);
         says(ops::roll(&zeros(&[2, 2]), &[1, 2, 3], [0, 1]), &["[roll]", "3", "2"]);
         assert_eq!(ops::broadcast_arrays(&[]).len(), 0);

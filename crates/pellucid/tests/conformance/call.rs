@@ -151,7 +151,7 @@ fn layout(function: &str, x: &[Array], args: &Arguments) -> Option<Array> {
         "reshape" => ops::reshape(&x[0], args.ints("shape")),
         "flatten" => ops::flatten(&x[0], args.int("start_axis", 0), args.int("end_axis", -1)),
         "unflatten" => ops::unflatten(&x[0], args.int("axis", 0), args.ints("shape")),
-        "transpose" => ops::transpose(&x[0], args.has("axes").then(|| args.axes("axes"))),
+        "transpose" => ops::transpose(&x[0], if args.has("axes") { args.axes("axes") } else { Axes::All }),
         "swapaxes" => ops::swapaxes(&x[0], args.int("axis1", 0), args.int("axis2", 0)),
         "moveaxis" => ops::moveaxis(&x[0], args.int("source", 0), args.int("destination", 0)),
         "squeeze" => ops::squeeze(&x[0], args.axes("axis")),

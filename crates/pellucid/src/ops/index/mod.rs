@@ -166,7 +166,7 @@ positions!(i32, i64, usize);
 #[track_caller]
 fn value(update: Operand, dtype: Dtype) -> Array {
     match update.number() {
-        Some(_) => super::full([], update, dtype),
+        Some(_) => super::full((), update, dtype),
         None => update.to_array("slice_update", dtype),
     }
 }

@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use super::value;
-use crate::array::{Array, Inputs, fail, ok, resolve_axis};
+use crate::array::{Array, Axis, Inputs, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::ops::operand::Operand;
@@ -16,9 +16,9 @@ use crate::ops::{along, apply2, flat, shaped};
 /// [`Error::Axis`] if the axis does not exist, [`Error::Dtype`] if the indices are not integers; [`Error::Index`] if
 /// one is out of range, when the result is computed.
 #[track_caller]
-pub fn take(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Array {
+pub fn take(a: &Array, indices: &Array, axis: impl Into<Axis>) -> Array {
     ok!(a, indices);
-    let (a, axis) = ok!(along("take", a, axis.into()));
+    let (a, axis) = ok!(along("take", a, axis.into().0));
     apply2(Op::Take { axis }, a, indices.clone())
 }
 
@@ -29,9 +29,9 @@ pub fn take(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Array {
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if the
 /// indices are not integers; [`Error::Index`] if one is out of range, when the result is computed.
 #[track_caller]
-pub fn take_along_axis(a: &Array, indices: &Array, axis: impl Into<Option<i64>>) -> Array {
+pub fn take_along_axis(a: &Array, indices: &Array, axis: impl Into<Axis>) -> Array {
     ok!(a, indices);
-    let (a, indices, axis) = ok!(aligned("take_along_axis", a, indices, axis.into()));
+    let (a, indices, axis) = ok!(aligned("take_along_axis", a, indices, axis.into().0));
     apply2(Op::TakeAlongAxis { axis }, a, indices)
 }
 
@@ -45,12 +45,12 @@ pub fn put_along_axis<'v>(
     a: &Array,
     indices: &Array,
     values: impl Into<Operand<'v>>,
-    axis: impl Into<Option<i64>>,
+    axis: impl Into<Axis>,
 ) -> Array {
     let values = values.into();
     ok!(a, indices, &values);
     let shape = a.shape_ref().clone();
-    let axis = axis.into();
+    let axis = axis.into().0;
     let given = indices.shape_ref().clone();
     let values = value(values, a.dtype());
     let (a, indices, at) = ok!(aligned("put_along_axis", a, indices, axis));
