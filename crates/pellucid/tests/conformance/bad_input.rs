@@ -235,7 +235,7 @@ conformance! {
         says(ops::stack(Vec::<Array>::new(), 0), &["[stack]"]);
         says(ops::clip(&zeros(&[1]), None, None), &["[clip]"]);
         says(ops::roll(&zeros(&[2, 2]), &[1, 2, 3], [0, 1]), &["[roll]", "3", "2"]);
-        assert_eq!(ops::broadcast_arrays(&[]).len(), 0);
+        assert_eq!(ops::broadcast_arrays(Vec::<Array>::new()).len(), 0);
         assert_eq!(ops::meshgrid(&[], false, ops::Indexing::Xy).len(), 0);
     }
 
