@@ -29,7 +29,7 @@ fn arrays_are_made_from_what_is_at_hand() {
         array![true, false] => [2];
         array![0.0; 5] => [5];
         array![1.5] => [1];
-        array!(1.5) => [];
+        array!(1.5) => [1];
         array![1.0, 2.0,] => [2];
         array![n, n] => [2];
         array![f16::ONE] => [1];

@@ -15,15 +15,12 @@ use super::{Array, Element, Shape};
 /// assert_eq!(array![1, 2, 3].dtype(), Dtype::Int32);
 /// assert_eq!(array![1u8, 2].dtype(), Dtype::Uint8);
 /// assert_eq!(array![0.5; 3].shape(), [3]);
-/// assert_eq!(array!(7.0).shape(), [0usize; 0]);
+/// assert_eq!(array![7.0].shape(), [1]); // a number without axes: Array::scalar(7.0)
 /// ```
 #[macro_export]
 macro_rules! array {
     ($value:expr; $count:expr) => {
         $crate::array::literal([$value; $count])
-    };
-    ($value:literal) => {
-        $crate::array::literal($value)
     };
     ($($value:expr),* $(,)?) => {
         $crate::array::literal([$($value),*])

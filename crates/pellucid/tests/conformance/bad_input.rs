@@ -236,7 +236,7 @@ conformance! {
         says(ops::clip(&zeros(&[1]), None, None), &["[clip]"]);
         says(ops::roll(&zeros(&[2, 2]), &[1, 2, 3], [0, 1]), &["[roll]", "3", "2"]);
         assert_eq!(ops::broadcast_arrays(Vec::<Array>::new()).len(), 0);
-        assert_eq!(ops::meshgrid(&[], false, ops::Indexing::Xy).len(), 0);
+        assert_eq!(ops::meshgrid(Vec::<Array>::new(), false, ops::Indexing::Xy).len(), 0);
     }
 
     fn devices_that_are_not_there() {
