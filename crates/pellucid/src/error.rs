@@ -11,7 +11,7 @@ use crate::device::Device;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong. Cheap to clone, because every array that depends on a failed operation carries the same one.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Shapes that do not fit each other or the operation.
@@ -153,6 +153,13 @@ pub enum Error {
         /// What was found.
         message: String,
     },
+}
+
+impl std::fmt::Debug for Error {
+    /// The message: it is what a `main` that returns an error prints.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {

@@ -13,6 +13,9 @@ use crate::eval::AsArray;
 pub trait Integer: Copy + private::Sealed {
     /// The number.
     fn to_i64(self) -> i64;
+
+    #[doc(hidden)]
+    fn to_i128(self) -> i128;
 }
 
 mod private {
@@ -27,6 +30,11 @@ macro_rules! integers {
             #[allow(clippy::unnecessary_fallible_conversions, reason = "one body for all types")]
             fn to_i64(self) -> i64 {
                 i64::try_from(self).unwrap_or(i64::MAX)
+            }
+
+            #[inline]
+            fn to_i128(self) -> i128 {
+                self as i128
             }
         })*
     };
@@ -47,23 +55,26 @@ integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 /// assert!(ops::zeros([2, -1], Float32).check().is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sizes(SmallVec<[i64; 4]>);
+pub struct Sizes(SmallVec<[i128; 4]>);
 
 impl Sizes {
-    pub(crate) fn as_slice(&self) -> &[i64] {
-        &self.0
+    /// The numbers, for functions to which some of them may mean something else than a size.
+    pub(crate) fn numbers(&self) -> SmallVec<[i64; 4]> {
+        self.0.iter().map(|&size| saturated(size)).collect()
     }
 
     /// The sizes, none of which may be negative.
     pub(crate) fn shape(&self, function: &'static str) -> Result<Shape> {
-        match self.0.iter().find(|&&size| size < 0) {
-            None => Ok(self.0.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX)).collect()),
-            Some(size) => Err(Error::shape(
-                function,
-                format!("sizes must not be negative, but {size} is in {:?}", &*self.0),
-            )),
-        }
+        let size = |&size: &i128| {
+            let wrong = || format!("sizes must not be negative, but {size} is in {:?}", &*self.0);
+            usize::try_from(size).map_err(|_| Error::shape(function, wrong()))
+        };
+        self.0.iter().map(size).collect()
     }
+}
+
+fn saturated(number: i128) -> i64 {
+    i64::try_from(number).unwrap_or(if number < 0 { i64::MIN } else { i64::MAX })
 }
 
 impl From<()> for Sizes {
@@ -135,18 +146,18 @@ impl<T: Integer> From<Range<T>> for Axes {
 
 /// What is made from a list of integers.
 trait FromIntegers {
-    fn from_integers(list: SmallVec<[i64; 4]>) -> Self;
+    fn from_integers(list: impl Iterator<Item = i128>) -> Self;
 }
 
 impl FromIntegers for Sizes {
-    fn from_integers(list: SmallVec<[i64; 4]>) -> Sizes {
-        Sizes(list)
+    fn from_integers(list: impl Iterator<Item = i128>) -> Sizes {
+        Sizes(list.collect())
     }
 }
 
 impl FromIntegers for Axes {
-    fn from_integers(list: SmallVec<[i64; 4]>) -> Axes {
-        Axes::List(list)
+    fn from_integers(list: impl Iterator<Item = i128>) -> Axes {
+        Axes::List(list.map(saturated).collect())
     }
 }
 
@@ -159,7 +170,7 @@ macro_rules! lists {
         }
         impl<T: Integer> From<&[T]> for $target {
             fn from(list: &[T]) -> Self {
-                Self::from_integers(list.iter().map(|i| i.to_i64()).collect())
+                Self::from_integers(list.iter().map(|i| i.to_i128()))
             }
         }
         impl<T: Integer, const N: usize> From<[T; N]> for $target {
@@ -196,7 +207,7 @@ macro_rules! tuples {
         impl<$($name: Integer),*> From<($($name,)*)> for $target {
             #[allow(non_snake_case, reason = "the variables are named after their types")]
             fn from(($($name,)*): ($($name,)*)) -> Self {
-                Self::from(&[$($name.to_i64()),*][..])
+                Self::from_integers([$($name.to_i128()),*].into_iter())
             }
         }
     };

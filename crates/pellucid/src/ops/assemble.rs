@@ -258,8 +258,7 @@ pub fn repeat(a: &Array, repeats: usize, axis: impl Into<Axis>) -> Array {
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if the numbers of shifts and axes do not fit.
 #[track_caller]
 pub fn roll(a: &Array, shift: impl Into<Sizes>, axes: impl Into<Axes>) -> Array {
-    let shift = shift.into();
-    let shift = shift.as_slice();
+    let shift = &*shift.into().numbers();
     ok!(a);
     let Axes::List(axes) = axes.into() else {
         let total = shift.iter().fold(0i64, |sum, &s| sum.wrapping_add(s));

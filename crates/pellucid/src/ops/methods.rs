@@ -163,3 +163,47 @@ impl Array {
         ops::matrix_transpose(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// Functions of one array that are not methods, and why.
+    const NOT_METHODS: [(&str, &str); 6] = [
+        ("index", "takes a list; the method is written out"),
+        ("slice_update", "is `at(…).set(…)`"),
+        ("slice_accumulate", "is `at(…).add(…)` and the like"),
+        ("addmm", "the product is what people begin with"),
+        ("tensordot", "takes axes of both"),
+        ("empty_like", "is `zeros_like`"),
+    ];
+
+    #[test]
+    fn every_function_that_takes_an_array_first_is_a_method() {
+        let methods = include_str!("methods.rs");
+        let mut missing = Vec::new();
+        for source in [
+            include_str!("assemble.rs"),
+            include_str!("creation.rs"),
+            include_str!("elementwise.rs"),
+            include_str!("index/take.rs"),
+            include_str!("matmul.rs"),
+            include_str!("pad.rs"),
+            include_str!("reduce.rs"),
+            include_str!("scan.rs"),
+            include_str!("shape.rs"),
+            include_str!("sort.rs"),
+            include_str!("triangle.rs"),
+        ] {
+            for (at, _) in source.match_indices("\npub fn ") {
+                let rest = &source[at + "\npub fn ".len()..];
+                let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                let arguments = rest.split('(').nth(1).unwrap_or("").trim_start();
+                let first = arguments.split(',').next().unwrap_or("");
+                if first.ends_with(": &Array") && !methods.contains(&format!("\n    {name}(")) {
+                    missing.push(name);
+                }
+            }
+        }
+        missing.retain(|name| NOT_METHODS.iter().all(|(other, _)| name != other));
+        assert_eq!(missing, [""; 0]);
+    }
+}

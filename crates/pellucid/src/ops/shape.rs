@@ -56,7 +56,7 @@ fn inferred(function: &'static str, sizes: &[i64], elements: usize) -> Result<Sh
 #[track_caller]
 pub fn reshape(a: &Array, shape: impl Into<Sizes>) -> Array {
     ok!(a);
-    shaped(a, ok!(inferred("reshape", shape.into().as_slice(), a.size())))
+    shaped(a, ok!(inferred("reshape", &shape.into().numbers(), a.size())))
 }
 
 /// Neighbouring axes joined into one, from `start_axis` to `end_axis`. Axes beyond the array are brought to its ends,
@@ -93,7 +93,7 @@ pub fn unflatten(a: &Array, axis: impl Integer, shape: impl Into<Sizes>) -> Arra
     ok!(a);
     let axis = ok!(resolve_axis("unflatten", axis.to_i64(), a.ndim()));
     let size = a.shape()[axis];
-    let parts = ok!(inferred("unflatten", shape.into().as_slice(), size));
+    let parts = ok!(inferred("unflatten", &shape.into().numbers(), size));
     if parts.is_empty() || parts.elements() != size {
         let message = format!("axis {axis} of size {size} cannot be divided into {parts}");
         return fail(Error::shape("unflatten", message));

@@ -197,7 +197,7 @@ conformance! {
         let huge = usize::MAX / 2;
         says(ops::zeros([huge, 3], Dtype::Float32), &["[zeros]"]);
         says(ops::zeros([usize::MAX], Dtype::Uint8), &["[zeros]", &usize::MAX.to_string()]);
-        says(ops::full([1 << 40, 1 << 40], 1, None), &["[full]"]);
+        says(ops::full([1usize << 40, 1usize << 40], 1, None), &["[full]"]);
         says(ops::eye(huge, None, 0, Dtype::Float32), &["[eye]"]);
         says(ops::broadcast_to(&zeros(&[1]), [huge, huge]), &["[broadcast_to]"]);
         says(ops::tile(&zeros(&[2, 2]), [huge, huge]), &["[tile]"]);
@@ -207,7 +207,7 @@ conformance! {
         says(ops::arange(0, i64::MAX, 1, None), &["[arange]"]);
         says(ops::linspace(0.0, 1.0, huge, true, Dtype::Float32), &[]);
         says(ops::diag(&zeros(&[2]), i64::MAX), &["[diag]"]);
-        says(ops::outer(&ops::broadcast_to(&zeros(&[1]), [1 << 40]), &ops::broadcast_to(&zeros(&[1]), [1 << 40])), &[]);
+        says(ops::outer(&ops::broadcast_to(&zeros(&[1]), [1usize << 40]), &ops::broadcast_to(&zeros(&[1]), [1usize << 40])), &[]);
         says(random::bits([huge], 4, None), &["[bits]"]);
         says(random::split(&random::key(0), huge), &[]);
         says(Array::from_slice::<u8>(&[], [huge, 4]), &["[from_slice]"]);
@@ -215,7 +215,7 @@ conformance! {
     }
 
     fn memory_that_is_not_there() {
-        let huge = ops::zeros([1 << 50], Dtype::Float32);
+        let huge = ops::zeros([1usize << 50], Dtype::Float32);
         let copy = ops::add(&huge, 1);
         let text = copy.eval().unwrap_err().to_string();
         assert!(text.contains("cannot allocate 4503599627370496 bytes"), "{text}");

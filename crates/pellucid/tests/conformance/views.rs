@@ -9,7 +9,7 @@ use crate::conformance;
 
 /// 2⁶⁰ bytes in one element.
 fn endless() -> Array {
-    ops::broadcast_to(&Array::from([[7u8], [9]]), [2, 1 << 59])
+    ops::broadcast_to(&Array::from([[7u8], [9]]), [2, 1usize << 59])
 }
 
 conformance! {
@@ -33,7 +33,7 @@ conformance! {
         assert_eq!(flipped.item_at::<u8>(&[0, 0]).unwrap(), 9);
         let moved = ops::moveaxis(&split, 0, -1);
         assert_eq!(moved.item_at::<u8>(&[3, 4, 1]).unwrap(), 9);
-        let other = ops::view(&ops::broadcast_to(&Array::from([1i32]), [1 << 58]), Dtype::Float32);
+        let other = ops::view(&ops::broadcast_to(&Array::from([1i32]), [1usize << 58]), Dtype::Float32);
         assert_eq!(other.item_at::<f32>(&[77]).unwrap(), f32::from_bits(1));
     }
 
