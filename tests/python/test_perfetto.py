@@ -91,7 +91,7 @@ def test_counts_and_times_are_exact_and_nothing_is_dropped(trace):
     )
     assert lost == [] and open_slices == [[0]]
     assert counts["launches"] > 10 and len(launches) == counts["launches"]
-    assert total == [[counts["launches"] + counts["sync"] + counts["regions"]]] == [[drawn["slices"]]]
+    assert total == [[counts["launches"] + counts["dispatches"] + counts["sync"] + counts["regions"]]] == [[drawn["slices"]]]
     changes = sum(1 + sum(a != b for a, b in zip(curve, curve[1:])) for curve in curves(tables["memory"].to_pylist()))
     assert points == [[changes]] == [[drawn["counters"]]]
     needs, ended = links(tables)

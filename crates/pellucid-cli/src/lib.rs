@@ -17,6 +17,7 @@ mod progress;
 mod recover;
 mod replay;
 mod rerun;
+mod serve;
 mod show;
 mod skipped;
 mod summary;

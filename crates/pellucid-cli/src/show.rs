@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pellucid::{Array, Dtype, Shape};
 use pellucid_trace::Trace;
-use pellucid_trace::schema::{LaunchView, OpView, Stats, StatsView};
+use pellucid_trace::schema::{DispatchView, LaunchView, OpView, Stats, StatsView};
 
 use crate::rerun::{is_input, specs};
 use crate::text;
@@ -13,6 +13,10 @@ use crate::{GOOD, Outcome, open::open};
 
 /// Larger arrays are not read for printing.
 const PRINTED_BYTES: usize = 64 << 20;
+
+/// Dispatches and bindings that are printed; a sort has some dozen.
+const SHOWN_DISPATCHES: usize = 64;
+const SHOWN_BINDINGS: usize = 16;
 
 /// The options of `pellucid show`.
 #[derive(clap::Args)]
@@ -50,6 +54,7 @@ pub fn run(args: &Args, out: &mut impl Write) -> Outcome {
             "inputs": inputs(&trace, &op)?.iter().map(OpView::to_row).collect::<Vec<_>>(),
             "readers": readers(&trace, &op)?,
             "launch": launch.map(|l| l.to_row()),
+            "dispatches": dispatches(&trace, launch.as_ref())?.iter().map(DispatchView::to_row).collect::<Vec<_>>(),
             "stats": stats(&trace, op.id)?.map(|s| s.to_row()),
             "stats_of_results": all_stats(&trace, &op)?,
             "kernel": source(&trace, launch.as_ref())?,
@@ -74,7 +79,8 @@ fn print(
     }
     let stream = trace.manifest().streams.iter().find(|s| s.index == op.stream);
     let label = stream.map_or(String::new(), |s| format!(" ({})", text::short(&s.label, 40)));
-    let fallback = if op.fallback { ", on the CPU because the device cannot do it" } else { "" };
+    let why = op.fallback_reason.map_or("the device cannot do it".to_owned(), |why| text::short(why, 80));
+    let fallback = if op.fallback { format!(", on the CPU because: {why}") } else { String::new() };
     writeln!(out, "  ran on        {}, stream {}{label}{fallback}", op.device, op.stream)?;
     if !is_input(op) {
         writeln!(out, "  as data       {}", text::short(op.op, 400))?;
@@ -102,6 +108,14 @@ fn print(
     let more = if readers.len() > 10 { " …" } else { "" };
     let readers = if shown.is_empty() { "nothing in the window".to_owned() } else { shown.join(" ") + more };
     writeln!(out, "  read by {readers}")?;
+    let dispatches = dispatches(trace, launch)?;
+    if !dispatches.is_empty() {
+        text::heading(out, &format!("Dispatches ({})", dispatches.len()))?;
+        dispatches.iter().take(SHOWN_DISPATCHES).try_for_each(|dispatch| print_dispatch(dispatch, out))?;
+        if dispatches.len() > SHOWN_DISPATCHES {
+            writeln!(out, "  and {} more; all are in --json", dispatches.len() - SHOWN_DISPATCHES)?;
+        }
+    }
     if let Some(source) = source(trace, launch)? {
         text::heading(out, "Kernel")?;
         source.lines().try_for_each(|line| writeln!(out, "  {}", text::short(line, 160)))?;
@@ -136,6 +150,43 @@ fn timing(op: &OpView, l: &LaunchView, out: &mut impl Write) -> std::io::Result<
         writeln!(out, "  buffer        {buffer}")?;
     }
     Ok(())
+}
+
+/// One kernel that the GPU was given: what, how large, how long, on which memory.
+fn print_dispatch(dispatch: &DispatchView, out: &mut impl Write) -> std::io::Result<()> {
+    let sizes = |list: &[u32]| list.iter().map(u32::to_string).collect::<Vec<_>>().join("×");
+    writeln!(
+        out,
+        "  {} {}  {} workgroups of {}  {}",
+        dispatch.id,
+        text::short(dispatch.kernel, 60),
+        sizes(dispatch.grid),
+        sizes(dispatch.workgroup),
+        text::time(dispatch.end_ns.saturating_sub(dispatch.start_ns))
+    )?;
+    for (i, role) in dispatch.roles.iter().enumerate().take(SHOWN_BINDINGS) {
+        let of = |list: &[u64]| list.get(i).copied().unwrap_or(0);
+        let array =
+            if of(dispatch.arrays) == 0 { String::new() } else { format!(" {}", of(dispatch.arrays)) };
+        let (offset, size) = (of(dispatch.offsets), text::bytes(of(dispatch.sizes)));
+        let buffer = of(dispatch.buffers);
+        writeln!(out, "      {}{array}: {size} at byte {offset} of buffer {buffer}", text::short(role, 12))?;
+    }
+    if !dispatch.constants.is_empty() {
+        let shown: Vec<String> = dispatch.constants.iter().take(16).map(u32::to_string).collect();
+        let more = if dispatch.constants.len() > 16 { " …" } else { "" };
+        writeln!(out, "      constants {}{more}", shown.join(" "))?;
+    }
+    Ok(())
+}
+
+/// The dispatches of a launch, in order.
+fn dispatches<'a>(
+    trace: &'a Trace,
+    launch: Option<&LaunchView>,
+) -> pellucid_trace::Result<Vec<DispatchView<'a>>> {
+    let Some(launch) = launch else { return Ok(Vec::new()) };
+    Ok(trace.dispatches()?.iter().filter(|dispatch| dispatch.launch == launch.id).collect())
 }
 
 fn described(op: &OpView) -> String {

@@ -52,6 +52,7 @@ pub fn print(
         }
     }
     costs(out, "Kernels, most expensive first", "launches", &analysis.kernels, limit)?;
+    costs(out, "Dispatches on GPUs, most expensive first", "dispatches", &analysis.dispatches, limit)?;
     costs(out, "Operations, most expensive first", "ops", &analysis.ops, limit)?;
     streams(out, &analysis.streams)?;
     memory(out, &analysis.memory, trace.manifest(), limit)?;

@@ -1,6 +1,8 @@
 //! How a Python call becomes an operation: on the stream it names, from the line it stands on.
 
-use pellucid::{Array, with_call_site, with_stream};
+use std::cell::Cell;
+
+use pellucid::{Array, with_call_site, with_interrupts, with_stream};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -27,6 +29,23 @@ pub fn build<T: ToPython>(
         None => on_stream(),
     };
     result.to_python().or_raise()
+}
+
+/// Waits for something without the interpreter's lock. The interpreter's signals are looked after meanwhile, so that
+/// Ctrl-C ends the wait; the work goes on in the background.
+pub fn wait<T: Send>(py: Python<'_>, f: impl FnOnce() -> pellucid::Result<T> + Send) -> PyResult<T> {
+    let (outcome, raised) = py.detach(|| {
+        let raised = Cell::new(None);
+        let poll = || {
+            let signals = Python::attach(|py| py.check_signals());
+            signals.map_err(|error| raised.set(Some(error))).is_err()
+        };
+        (with_interrupts(&poll, f), raised.into_inner())
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => outcome.or_raise(),
+    }
 }
 
 /// What operations return, as Python sees it.

@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::call::wait;
 use crate::error::OrRaise;
 
 /// The kinds of device: `cpu` and `gpu`.
@@ -358,7 +359,7 @@ fn stream(s: StreamArg) -> PyStreamContext {
 #[pyfunction]
 #[pyo3(signature = (stream = None))]
 fn synchronize(py: Python<'_>, stream: Option<StreamArg>) -> PyResult<()> {
-    py.detach(|| pellucid::synchronize(stream.map(StreamArg::resolve).transpose()?)).or_raise()
+    wait(py, || pellucid::synchronize(stream.map(StreamArg::resolve).transpose()?))
 }
 
 /// clear_streams() -> None
@@ -366,7 +367,7 @@ fn synchronize(py: Python<'_>, stream: Option<StreamArg>) -> PyResult<()> {
 /// Waits for the work of all streams. Streams hold nothing else that could be cleared, and stay usable.
 #[pyfunction]
 fn clear_streams(py: Python<'_>) -> PyResult<()> {
-    py.detach(|| pellucid::streams().into_iter().try_for_each(pellucid::synchronize)).or_raise()
+    wait(py, || pellucid::streams().into_iter().try_for_each(pellucid::synchronize))
 }
 
 /// is_available(device: Device | DeviceType) -> bool

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::args::Arr;
 use crate::array::PyArray;
-use crate::call::build;
+use crate::call::{build, wait};
 use crate::error::OrRaise;
 
 /// Trees deeper than this are not trees of arrays.
@@ -46,7 +46,7 @@ fn collect_below(value: &Bound<'_, PyAny>, arrays: &mut Vec<Array>, depth: usize
 fn eval(args: &Bound<'_, PyTuple>) -> PyResult<()> {
     let mut arrays = Vec::new();
     collect(args.as_any(), &mut arrays)?;
-    args.py().detach(|| pellucid::eval(&arrays)).or_raise()
+    wait(args.py(), || pellucid::eval(&arrays))
 }
 
 /// async_eval(*args) -> None

@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
 use crate::args::Arr;
 use crate::array::PyArray;
+use crate::call::wait;
 use crate::device::StreamArg;
 use crate::error::OrRaise;
 use crate::site;
@@ -50,11 +51,11 @@ impl<'py> Place<'py> {
         save: impl FnOnce(&Path) -> pellucid::Result<PathBuf> + Send,
     ) -> PyResult<()> {
         match self {
-            Place::Path(path) => py.detach(|| save(&path)).or_raise().map(drop),
+            Place::Path(path) => wait(py, || save(&path)).map(drop),
             Place::File(file) => {
                 let folder = tempfile::tempdir()?;
                 let path = folder.path().join(name);
-                let written = py.detach(|| save(&path)).or_raise()?;
+                let written = wait(py, || save(&path))?;
                 let mut source = std::fs::File::open(written)?;
                 let mut piece = vec![0; CHUNK];
                 loop {

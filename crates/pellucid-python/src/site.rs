@@ -10,6 +10,9 @@ use pyo3::prelude::*;
 
 /// More places than this are looked up again: code objects must not be kept alive without end.
 const MOST_PLACES: usize = 1 << 14;
+/// More lines than this are not told apart: a place lives as long as the process, and a program that makes code as it
+/// runs has lines without end.
+const MOST_LINES: usize = 1 << 15;
 
 /// Instructions seen before. A code object is kept with its entry, so that its address is not given to another one.
 #[derive(Default)]
@@ -17,6 +20,20 @@ struct Known {
     places: HashMap<(usize, i32), (CallSite, Py<PyAny>)>,
     lines: HashMap<(String, u32), CallSite>,
 }
+
+impl Known {
+    /// The one place of a line.
+    fn line(&mut self, file: String, line: u32) -> CallSite {
+        if let Some(&site) = self.lines.get(&(file.clone(), line)) {
+            return site;
+        }
+        let (file, line) = if self.lines.len() < MOST_LINES { (file, line) } else { (MORE.to_owned(), 0) };
+        *self.lines.entry((file.clone(), line)).or_insert_with(|| CallSite::leak(file, line, 0))
+    }
+}
+
+/// The file of all lines that are not told apart.
+const MORE: &str = "<one of too many lines>";
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
@@ -41,14 +58,7 @@ pub fn here(py: Python<'_>) -> Option<CallSite> {
     let file: String = code.getattr(intern!(py, "co_filename")).ok()?.extract().ok()?;
     let mut guard = KNOWN.lock();
     let known = guard.get_or_insert_default();
-    let site = match known.lines.get(&(file.clone(), line)) {
-        Some(&site) => site,
-        None => {
-            let site = CallSite::leak(file.clone(), line, 0);
-            known.lines.insert((file, line), site);
-            site
-        }
-    };
+    let site = known.line(file, line);
     let old =
         if known.places.len() >= MOST_PLACES { std::mem::take(&mut known.places) } else { HashMap::new() };
     known.places.insert(place, (site, code.unbind()));

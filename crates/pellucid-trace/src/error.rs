@@ -65,6 +65,12 @@ pub enum Error {
         /// Its last words.
         message: String,
     },
+    /// A folder, a pipe or a device: a trace is read here and there, which only a file allows.
+    #[error("{} is not a regular file; a trace cannot be read from a folder, a pipe or a device: save it to a file first", path.display())]
+    NotAFile {
+        /// What was given.
+        path: PathBuf,
+    },
     /// The file is something else.
     #[error("{} is not a trace: {reason}", path.display())]
     NotATrace {

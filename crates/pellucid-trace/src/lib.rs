@@ -24,7 +24,7 @@ pub use npy::TensorData;
 pub use reader::{Limits, Problem, Table, Trace};
 pub use recover::{Recovered, recover};
 pub use schema::{
-    Counts, Launch, LaunchView, Manifest, Memory, MemoryView, Mode, Op, OpView, Row, Stats, StatsView, Sync,
-    SyncView, hash, kernel_member,
+    Counts, Dispatch, DispatchView, Launch, LaunchView, Manifest, Memory, MemoryView, Mode, Op, OpView, Row,
+    Stats, StatsView, Sync, SyncView, hash, kernel_member,
 };
 pub use writer::{Options, Summary, Tensor, Writer};

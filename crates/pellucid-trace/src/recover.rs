@@ -35,6 +35,9 @@ pub struct Recovered {
 /// [`Error::NotATrace`] if nothing can be saved; as [`Writer::create`](crate::Writer::create) for `out`.
 pub fn recover(path: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Recovered> {
     let (path, out) = (path.as_ref(), out.as_ref());
+    if !std::fs::metadata(path).map_err(|source| io("opening", path, source))?.is_file() {
+        return Err(Error::NotAFile { path: path.to_path_buf() });
+    }
     let source = File::open(path).map_err(|source| io("opening", path, source))?;
     let target = OpenOptions::new().write(true).create_new(true).open(out);
     let target = target.map_err(|error| crate::writer::refused(out, error))?;
@@ -153,6 +156,7 @@ fn synthesise(trace: &Trace, draft: Manifest, names: &BTreeSet<String>) -> Resul
         ops: ops.len() as u64,
         inputs: ops.iter().filter(|op| is_input(op.op)).count() as u64,
         launches: launches.len() as u64,
+        dispatches: trace.dispatches()?.len() as u64,
         memory: trace.memory()?.len() as u64,
         sync: trace.sync()?.len() as u64,
         stats: trace.stats()?.len() as u64,

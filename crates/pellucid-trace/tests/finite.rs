@@ -27,6 +27,7 @@ fn op(id: u64, op: &str, inputs: &[u64], launch: Option<u64>) -> Op {
         error: None,
         buffer: None,
         family: None,
+        fallback_reason: None,
     }
 }
 

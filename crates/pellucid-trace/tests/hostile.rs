@@ -150,6 +150,7 @@ fn op(id: u64, inputs: &[u64], shape: &[u64]) -> Op {
         error: None,
         buffer: None,
         family: None,
+        fallback_reason: None,
     }
 }
 

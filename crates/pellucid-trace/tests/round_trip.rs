@@ -19,12 +19,12 @@ prop_compose! {
         shapes in prop::collection::vec(prop::collection::vec(any::<u64>(), 0..4), 0..3),
         dtypes in prop::collection::vec(text(), 0..3), stream in any::<u32>(), launch in any::<Option<u64>>(),
         label in prop::option::of(text()), region in any::<Option<u32>>(), fallback in any::<bool>(),
-        (buffer, family) in (any::<Option<u64>>(), prop::option::of(text())),
+        (buffer, family, fallback_reason) in (any::<Option<u64>>(), prop::option::of(text()), prop::option::of(text())),
         (flops, bytes, error) in (any::<u64>(), any::<u64>(), prop::option::of(text())),
     ) -> Op {
         let (device, call_site) = (name.clone(), op.clone());
         Op { id, name, op, inputs, outputs, shapes, dtypes, device, stream, launch, call_site, label, region, flops,
-             bytes, fallback, error, buffer, family }
+             bytes, fallback, error, buffer, family, fallback_reason }
     }
 }
 

@@ -145,6 +145,22 @@ pub enum Error {
         /// The line of the user's code that made it.
         site: CallSite,
     },
+    /// The caller did not want to wait any longer; what was started goes on.
+    #[error("[{function}] interrupted; the evaluation goes on in the background")]
+    Interrupted {
+        /// The function that was called.
+        function: &'static str,
+    },
+    /// This process was forked from one in which other threads used the library or a GPU was open: neither is here.
+    #[error(
+        "[{function}] this process was forked from one in which other threads used Pellucid, work was under way or a \
+             GPU was open, none of which exists here; start it anew instead (in Python with \
+             multiprocessing.set_start_method(\"spawn\")), or fork before Pellucid is used"
+    )]
+    Forked {
+        /// The function that was called.
+        function: &'static str,
+    },
     /// A defect of this library: something that must not happen did. Please report it.
     #[error("[{function}] internal error: {message}; please report this")]
     Internal {

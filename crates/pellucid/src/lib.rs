@@ -7,6 +7,7 @@ pub mod capture;
 mod device;
 mod error;
 mod eval;
+mod fork;
 pub mod gpu;
 pub mod io;
 pub mod memory;
@@ -39,7 +40,7 @@ pub use device::{
     set_default_device,
 };
 pub use error::{Error, Result};
-pub use eval::{AsArray, async_eval, depends, eval, export_to_dot, fusion, set_fusion};
+pub use eval::{AsArray, async_eval, depends, eval, export_to_dot, fusion, set_fusion, with_interrupts};
 pub use roof::{Roof, roof};
 pub use stream::{
     Stream, default_stream, new_stream, replace_scope, set_default_stream, streams, synchronize, with_device,

@@ -60,12 +60,43 @@ pub(crate) struct Outcome<'a> {
     /// The elements of each result, whether anything ran for them (not for a view), and the input whose memory they took;
     /// or the reason why there are none.
     pub result: Result<(&'a [Value], bool, Option<usize>), &'a Error>,
-    /// It was meant for a GPU that cannot do it, and ran on the CPU.
-    pub fallback: bool,
-    /// Text and workgroups of the kernel, on a GPU.
-    pub kernel: Option<(Arc<str>, [u32; 3])>,
+    /// Why it ran on the CPU although it was meant for a GPU, if it did.
+    pub fallback: Option<&'static str>,
+    /// What a GPU was given, in order.
+    pub dispatches: Vec<Dispatched>,
     /// When it ran. `None` if that is known only when the GPU is done: [`Observer::timed`] tells then.
     pub times: Option<Times>,
+    /// When each dispatch began, if that was measured.
+    pub starts: Vec<Instant>,
+}
+
+/// One kernel that a GPU was given.
+#[derive(Debug)]
+pub(crate) struct Dispatched {
+    /// What it is called.
+    pub kernel: Arc<str>,
+    /// Its text.
+    pub source: Arc<str>,
+    /// Workgroups.
+    pub grid: [u32; 3],
+    /// Invocations of each.
+    pub workgroup: [u32; 3],
+    pub bindings: Vec<Binding>,
+    /// Parameters, as 32-bit words.
+    pub constants: Vec<u32>,
+}
+
+/// Memory that a kernel sees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Binding {
+    /// `output`, `input` or `scratch`.
+    pub role: &'static str,
+    /// The array it belongs to; 0 for scratch.
+    pub array: u64,
+    pub buffer: u64,
+    /// Bytes from the buffer's start.
+    pub offset: u64,
+    pub bytes: u64,
 }
 
 /// When something ran.
@@ -211,6 +242,14 @@ pub(crate) fn remove_observer() {
     let mut lock = seat.lock.lock();
     while seat.telling.load(Ordering::Acquire) > 0 {
         seat.quiet.wait(&mut lock);
+    }
+}
+
+/// Forgets the observer without a word to it: in a forked child, where it is the parent's.
+pub(crate) fn forget_observer() {
+    ON.store(false, Ordering::Relaxed);
+    if let Some(mut current) = CURRENT.try_write() {
+        std::mem::forget(current.take());
     }
 }
 

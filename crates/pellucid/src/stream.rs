@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use parking_lot::{Mutex, RwLock};
 
 use crate::device::{self, Device};
-use crate::error::Result;
-use crate::eval::{Batch, Drive, Failure, report_host_wait};
+use crate::error::{Error, Result};
+use crate::eval::{Batch, Drive, Failure, is_given_up, report_host_wait};
+use crate::fork;
 use crate::observe::observed_now;
 
 /// An ordered queue of work on a device. Work of one stream runs in order; streams run side by side. A stream works from
@@ -36,8 +37,6 @@ pub(crate) struct StreamCore {
     device: Device,
     label: RwLock<Option<Arc<str>>>,
     pub(crate) queue: Mutex<Queue>,
-    /// The batch that further steps join, and the plan it belongs to; only used while planning.
-    pub(crate) open: Mutex<Option<(u64, Arc<Batch>)>>,
     /// Failures nobody has been told of, oldest first.
     unseen: Mutex<VecDeque<Arc<Failure>>>,
 }
@@ -55,8 +54,19 @@ pub(crate) struct Queue {
     pub stuck: bool,
     /// Batches done so far.
     pub finished: u64,
-    /// The batch enqueued last, kept to wait for.
+    /// The batch enqueued last, kept to wait for until it is done.
     pub last: Option<Arc<Batch>>,
+    /// The batch that further steps join, and the plan it belongs to; only used while planning.
+    pub open: Option<(u64, Arc<Batch>)>,
+}
+
+impl Queue {
+    /// Lets go of a batch that is done: an idle stream keeps nothing.
+    pub fn forget(&mut self, done: &Batch) {
+        if self.last.as_deref().is_some_and(|last| std::ptr::eq(last, done)) {
+            self.last = None;
+        }
+    }
 }
 
 static STREAMS: RwLock<Vec<Stream>> = RwLock::new(Vec::new());
@@ -215,7 +225,6 @@ fn register(device: Device) -> Stream {
         device,
         label: RwLock::new(None),
         queue: Mutex::new(Queue::default()),
-        open: Mutex::new(None),
         unseen: Mutex::new(VecDeque::new()),
     })));
     streams.push(stream);
@@ -273,12 +282,16 @@ pub fn synchronize(stream: impl Into<Option<Stream>>) -> Result<()> {
         Some(stream) => stream,
         None => current_stream()?,
     };
+    fork::check("synchronize")?;
     let last = stream.core().queue.lock().last.clone();
     let started = observed_now();
     if let Some(batch) = last {
         batch.wait(None);
     }
     report_host_wait(stream, started);
+    if is_given_up() {
+        return Err(Error::Interrupted { function: "synchronize" });
+    }
     stream.take_unseen()
 }
 

@@ -218,9 +218,11 @@ fn an_operation_whose_input_failed_before_the_window_is_shown_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("failed.pltrace");
     let wrong = ops::take(&Array::from([1.0f32]), &Array::from([7i32]), 0);
+    // Built before the failure is known; later it would be a failed array at once.
+    let reader = ops::exp(&wrong);
     assert!(wrong.eval().is_err());
     capture::start(&path).unwrap();
-    assert!(ops::exp(&wrong).eval().is_err());
+    assert!(reader.eval().is_err());
     capture::stop().unwrap();
     assert_consistent(&path, 0, Mode::Replay);
     let rows = Trace::open(&path).unwrap().ops().unwrap().rows();

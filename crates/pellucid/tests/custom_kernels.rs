@@ -173,3 +173,56 @@ fn the_results_of_one_call_have_memory_of_their_own_on_both_devices() -> Result<
     }
     Ok(())
 }
+
+#[test]
+fn an_output_or_input_without_elements_needs_no_version_for_the_host() -> Result<()> {
+    with_device(Device::gpu(), || -> Result<()> {
+        let copy = gpu::Kernel::new(
+            "copies",
+            "if (id.x < 3u) { y[id.x] = 2.0; }\nif (arrayLength(&x) > 9u) { z[0] = x[0]; }",
+        )
+        .input("x", Dtype::Float32)
+        .output("y", Dtype::Float32)
+        .output("z", Dtype::Float32);
+        let nothing = ops::zeros([0], Dtype::Float32);
+        let results = copy.call(&[&nothing], [3, 1, 1], &[&[3][..], &[0, 4][..]]);
+        assert_eq!(results[0].to_vec::<f32>()?, [2.0; 3]);
+        assert_eq!((results[1].shape(), results[1].to_vec::<f32>()?), (&[0, 4][..], vec![]));
+        let only = gpu::Kernel::new("writes nothing", "y[id.x] = 1.0;").output("y", Dtype::Float32);
+        assert!(only.call(&[], [5, 1, 1], &[[0]])[0].to_vec::<f32>()?.is_empty());
+        Ok(())
+    })?
+}
+
+#[test]
+fn more_arrays_than_a_gpu_binds_are_told_with_the_numbers() -> Result<()> {
+    with_device(Device::gpu(), || -> Result<()> {
+        let names: Vec<String> = (0..300).map(|i| format!("x{i}")).collect();
+        let many = names.iter().fold(gpu::Kernel::new("many", "y[0] = x7[0];"), |kernel, name| {
+            kernel.input(name, Dtype::Float32)
+        });
+        let many = many.output("y", Dtype::Float32);
+        let one = Array::from([1.0f32]);
+        let result = many.call(&vec![&one; 300], [1, 1, 1], &[[1]]).remove(0);
+        let message = result.eval().unwrap_err().to_string();
+        for part in ["\"many\"", "300 inputs and 1 output", "can be bound", "on_host"] {
+            assert!(message.contains(part), "{message}");
+        }
+        Ok(())
+    })?
+}
+
+#[test]
+fn variables_that_fit_no_gpu_are_refused_before_they_are_compiled() {
+    let kernel = |count: u32| {
+        let body = format!("var a: array<f32, {count}>;\na[id.x] = 1.0;\ny[id.x] = a[id.x + 1u];");
+        gpu::Kernel::new("large", body).output("y", Dtype::Float32)
+    };
+    kernel(1024).check().unwrap();
+    let message = kernel(100_000).check().unwrap_err().to_string();
+    assert!(message.contains("400000 bytes for each invocation") && message.contains("32768"), "{message}");
+    let private = gpu::Kernel::new("large", "p[id.x] = 1.0; y[0] = p[1];")
+        .header("var<private> p: array<vec4<f32>, 1000000000>;")
+        .output("y", Dtype::Float32);
+    assert!(private.check().is_err());
+}

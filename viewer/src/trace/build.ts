@@ -25,7 +25,7 @@ class Defects {
 }
 
 export function build(name: string, file: Blob, members: Map<string, Member>, manifest: Manifest, tables: Tables): Trace {
-  const { ops, launches, memory, sync, stats } = tables;
+  const { ops, launches, dispatches, memory, sync, stats } = tables;
   const defects = new Defects();
   checkCounts(manifest, tables, members, defects);
   const { arrays, launchIds } = index(tables, defects);
@@ -52,7 +52,7 @@ export function build(name: string, file: Blob, members: Map<string, Member>, ma
   const { begin, end } = extent(manifest, launches, memory, sync, defects);
   const { lives, lifeOfOp } = buildLives(memory, ops, arrays, begin, end);
   const trace: Trace = {
-    name, file, members, manifest, ops, launches, memory, sync, stats, arrays, launchIds, inputRows, launchOfOp, launchOpRows, kindOfOp,
+    name, file, members, manifest, ops, launches, dispatches, dispatchesOfLaunch: buildDispatches(dispatches, launchIds), memory, sync, stats, arrays, launchIds, inputRows, launchOfOp, launchOpRows, kindOfOp,
     kindOfLaunch, regions, regionOfOp, begin, end, lives, lifeOfOp,
     statOfArray: new IdIndex(stats.array),
     readers: buildReaders(ops, inputRows),
@@ -129,6 +129,18 @@ function byWord(text: Text, f: (word: string) => number): Uint8Array {
   const out = new Uint8Array(text.codes.length);
   for (let i = 0; i < out.length; i++) out[i] = kinds[text.codes[i]!] ?? 0;
   return out;
+}
+
+/** Rows of `dispatches` of each launch, which follow each other in the file. */
+function buildDispatches(dispatches: Table<'dispatches'>, launchIds: IdIndex): Map<number, [number, number]> {
+  const found = new Map<number, [number, number]>();
+  for (let row = 0; row < dispatches.rows; row++) {
+    const launch = launchIds.row(dispatches.launch[row]!);
+    const known = found.get(launch);
+    if (known && known[1] === row) known[1] = row + 1;
+    else if (!known && launch >= 0) found.set(launch, [row, row + 1]);
+  }
+  return found;
 }
 
 function launchKinds(launches: Table<'launches'>, launchOpRows: Int32Array, kindOfOp: Uint8Array): Uint8Array {

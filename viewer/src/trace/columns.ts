@@ -42,11 +42,15 @@ export const TABLES = {
   ops: {
     id: 'id', name: 'text', op: 'lazy', inputs: 'ids', outputs: 'ids', shapes: 'nested', dtypes: 'texts', device: 'text',
     stream: 'int', 'launch?': 'id', call_site: 'text', 'label?': 'text', 'region?': 'int', flops: 'number', bytes: 'number',
-    fallback: 'bool', 'error?': 'text', 'buffer?': 'id', 'family??': 'text',
+    fallback: 'bool', 'error?': 'text', 'buffer?': 'id', 'family??': 'text', 'fallback_reason??': 'text',
   },
   launches: {
     id: 'id', kernel: 'text', 'source?': 'text', device: 'text', stream: 'int', submission: 'id', grid: 'ids',
     enqueue_ns: 'number', start_ns: 'number', end_ns: 'number', timed_by: 'text', ops: 'ids', bytes: 'number', flops: 'number',
+  },
+  dispatches: {
+    id: 'id', launch: 'id', op: 'id', kernel: 'text', 'source?': 'text', grid: 'ids', workgroup: 'ids', roles: 'texts', arrays: 'ids',
+    buffers: 'ids', offsets: 'ids', sizes: 'ids', constants: 'ids', start_ns: 'number', end_ns: 'number', timed_by: 'text',
   },
   memory: {
     time_ns: 'number', event: 'text', buffer: 'id', bytes: 'number', 'op?': 'id', device: 'text', active: 'number',

@@ -57,6 +57,10 @@ export interface Trace {
   manifest: Manifest;
   ops: Table<'ops'>;
   launches: Table<'launches'>;
+  /** What GPUs were given, those of one launch after each other; empty in files of version 1. */
+  dispatches: Table<'dispatches'>;
+  /** For each launch the rows of `dispatches` that are its own: from, until. */
+  dispatchesOfLaunch: Map<number, [number, number]>;
   memory: Table<'memory'>;
   sync: Table<'sync'>;
   stats: Table<'stats'>;

@@ -72,7 +72,7 @@ export async function openTrace(file: Blob, name: string, { progress, preview, o
     const parts = shares(chunks[table]).map((part) => inWorker<Table<T>>({ task: 'table', file, name: table, members: part, limit: MAX_TABLES }));
     if (parts.length > 0) (tables as Record<TableName, unknown>)[table] = merge(table, await Promise.all(parts));
   };
-  const rest = () => Promise.all([read('memory'), read('sync'), read('ops'), read('stats')]);
+  const rest = () => Promise.all([read('memory'), read('sync'), read('ops'), read('stats'), read('dispatches')]);
   progress('Reading launches');
   if (preview && sizeOf(chunks.ops) > LARGE) {
     await read('launches');

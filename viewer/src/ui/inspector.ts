@@ -6,7 +6,7 @@ import { kindVariable } from '../colour';
 import * as f from '../format';
 import { focus, marks, select, selection, show, type ViewName } from '../state';
 import { lowerBound } from '../view/timeline/lod';
-import { lazyWord, list, word } from '../trace/columns';
+import { lazyWord, list, word, words } from '../trace/columns';
 import { KIND_LABELS, KINDS } from '../trace/kind';
 import { arrayType, duration, inputsOf, isResult, isUnused, opLabel, opsOfLaunch, outputsOf, readersOf, type Trace } from '../trace/model';
 
@@ -40,7 +40,7 @@ function operation(t: Trace, op: number): TemplateResult {
   const { ops } = t;
   const region = t.regionOfOp[op]!;
   const marks = [
-    ops.fallback[op] ? html`<span class="badge warn">ran on the CPU instead</span>` : nothing,
+    ops.fallback[op] ? html`<span class="badge warn" title=${word(ops.fallback_reason, op)}>ran on the CPU instead</span>` : nothing,
     isUnused(t, op) ? html`<span class="badge warn">result never read</span>` : nothing,
     isResult(t, op) ? html`<span class="badge">held at the end</span>` : nothing,
     t.launchOfOp[op]! < 0 && word(ops.name, op) !== 'input' ? html`<span class="badge">view, nothing ran</span>` : nothing,
@@ -78,7 +78,27 @@ function launchPart(t: Trace, launch: number): TemplateResult {
       ${row('Computed', `${f.measure(l.flops[launch]!, 'FLOP')} · ${f.rate(l.flops[launch]!, time, 'FLOP/s')}`)}
       ${row('Timed by', word(l.timed_by, launch))} ${row('Submission', String(l.submission[launch]))}
     </dl>
-    ${ops.length > 1 ? opLinks(t, 'Fused operations', ops) : nothing}`;
+    ${ops.length > 1 ? opLinks(t, 'Fused operations', ops) : nothing} ${dispatchList(t, launch)}`;
+}
+
+/** More are not listed; a sort has some dozen. */
+const MOST_DISPATCHES = 200;
+
+/** The kernels that a GPU was given for a launch, with what each ran on. */
+function dispatchList(t: Trace, launch: number): TemplateResult | typeof nothing {
+  const [from, until] = t.dispatchesOfLaunch.get(launch) ?? [0, 0];
+  if (until === from) return nothing;
+  const d = t.dispatches;
+  const item = (row: number) => {
+    const roles = words(d.roles, row);
+    const sizes = list(d.sizes, row);
+    const bound = roles.map((role, i) => `${role} ${f.bytes(sizes[i] ?? 0)}`).join(', ');
+    return html`<li title=${bound}>${word(d.kernel, row)} <span class="muted">${list(d.grid, row).join(' × ')} of ${list(d.workgroup, row).join(' × ')} · ${f.time(d.end_ns[row]! - d.start_ns[row]!)} · ${bound}</span></li>`;
+  };
+  const rows = Array.from({ length: Math.min(until - from, MOST_DISPATCHES) }, (_, i) => from + i);
+  return html`<h3>Dispatches (${until - from})</h3>
+    <ol class="dispatches">${rows.map(item)}</ol>
+    ${until - from > MOST_DISPATCHES ? html`<p class="muted">and ${until - from - MOST_DISPATCHES} more</p>` : nothing}`;
 }
 
 function bufferPart(t: Trace, row_: number): TemplateResult {

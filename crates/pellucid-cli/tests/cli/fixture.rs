@@ -34,6 +34,7 @@ pub fn op(id: u64, name: &str, op: &str, inputs: &[u64], shape: &[u64], launch: 
         error: None,
         buffer: launch,
         family: None,
+        fallback_reason: None,
     }
 }
 

@@ -7,6 +7,7 @@ mod captured;
 mod custom;
 mod fixture;
 mod hostile;
+mod served;
 mod shown;
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,5 @@
 //! What the commands print, to the last character.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Command, Stdio};
-
 use insta::assert_snapshot;
 
 use crate::{Folder, fixture, good, json, pellucid, text};
@@ -98,38 +94,6 @@ fn every_export_is_what_its_tool_reads() {
     good(&["export", text(&path), "--format", "perfetto", "--force"]);
     let itself = pellucid(&["export", text(&path), "--format", "json", "-o", text(&path), "--force"]);
     assert!(itself.code == 2 && itself.err.contains("is the trace itself"), "{}", itself.err);
-}
-
-#[test]
-fn the_viewer_is_served_to_this_machine_only() {
-    let folder = Folder::new();
-    let path = folder.path("run.pltrace");
-    fixture::write(&path, 0);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_pellucid"))
-        .args(["view", text(&path), "--no-open"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
-    assert!(address.starts_with("127.0.0.1:"), "{line}");
-    let get = |target: &str, host: &str| {
-        let mut stream = TcpStream::connect(&address).unwrap();
-        write!(stream, "GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let at = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
-        let head = String::from_utf8(answer[..at].to_vec()).unwrap();
-        (head.split(' ').nth(1).unwrap().parse::<u16>().unwrap(), answer[at + 4..].to_vec())
-    };
-    let (code, page) = get("/?trace=trace.pltrace", &address);
-    assert!(code == 200 && page.starts_with(b"<!doctype html>"));
-    assert_eq!(get("/trace.pltrace", &address), (200, std::fs::read(&path).unwrap()));
-    assert_eq!(get("/../secret", &address).0, 404);
-    assert_eq!(get("/trace.pltrace", "evil.example").0, 403);
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 #[test]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 #: The tables of a trace, as the folders of the file are called.
-TABLES = ("ops", "launches", "memory", "sync", "stats")
+TABLES = ("ops", "launches", "dispatches", "memory", "sync", "stats")
 _OTHER_NAMES = {"allocations": "memory", "waits": "sync"}
 _VERSION = 1
 
@@ -146,6 +146,11 @@ class Trace:
     def launches(self) -> pyarrow.Table:
         """One row per kernel launch."""
         return self.arrow("launches")
+
+    @property
+    def dispatches(self) -> pyarrow.Table:
+        """One row per kernel that a GPU was given; empty for work on the CPU, and in files of version 1."""
+        return self.arrow("dispatches")
 
     @property
     def allocations(self) -> pyarrow.Table:

@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyComplex, PyInt, PyList, PyTuple};
 
 use super::PyArray;
 use crate::args::SizeList;
+use crate::call::wait;
 use crate::dtype::PyDtype;
 use crate::error::OrRaise;
 
@@ -25,7 +26,7 @@ impl PyArray {
             );
             return Err(PyValueError::new_err(message));
         }
-        py.detach(|| array.to_scalar()).or_raise()
+        wait(py, || array.to_scalar())
     }
 }
 
@@ -84,7 +85,7 @@ impl PyArray {
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let array = self.array();
         check_list(&array)?;
-        let view = py.detach(|| array.host_memory()).or_raise()?;
+        let view = wait(py, || array.host_memory())?;
         nested(py, &view, 0, 0)
     }
 
@@ -130,13 +131,13 @@ impl PyArray {
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let array = self.array();
-        let bytes = py.detach(|| array.to_bytes()).or_raise()?;
+        let bytes = wait(py, || array.to_bytes())?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let array = self.array();
-        py.detach(|| array.eval().map(|()| array.to_string())).or_raise()
+        wait(py, || array.eval().map(|()| array.to_string()))
     }
 
     fn __format__<'py>(&self, py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyAny>> {

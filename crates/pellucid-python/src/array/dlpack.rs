@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use super::PyArray;
 use super::foreign::{Block, Source, check_axes};
+use crate::call::wait;
 use crate::error::OrRaise;
 
 /// The tables of the DLPack standard, as C lays them out.
@@ -186,9 +187,7 @@ impl PyArray {
         let versioned = max_version.is_some_and(|(major, _)| major >= 1);
         let copied = copy == Some(true) || (!versioned && copy != Some(false));
         let array = self.array();
-        let memory = py
-            .detach(|| if copied { fresh(&array)?.host_memory() } else { array.host_memory() })
-            .or_raise()?;
+        let memory = wait(py, || if copied { fresh(&array)?.host_memory() } else { array.host_memory() })?;
         export(py, memory, versioned, copied)
     }
 

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::PyArray;
+use crate::call::wait;
 use crate::error::OrRaise;
 
 /// What a buffer handed out refers to.
@@ -58,16 +59,14 @@ impl PyArray {
             ));
         };
         let strided = flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES;
-        let memory = py
-            .detach(|| {
-                let memory = array.host_memory()?;
-                // Readers that do not understand strides need the elements in one piece.
-                if strided || memory.contiguous().is_some() {
-                    return Ok(memory);
-                }
-                ops::contiguous(&array).host_memory()
-            })
-            .or_raise()?;
+        let memory = wait(py, || {
+            let memory = array.host_memory()?;
+            // Readers that do not understand strides need the elements in one piece.
+            if strided || memory.contiguous().is_some() {
+                return Ok(memory);
+            }
+            ops::contiguous(&array).host_memory()
+        })?;
         let item = array.itemsize() as ffi::Py_ssize_t;
         let export = Box::new(Export {
             shape: memory.shape().iter().map(|&n| n as ffi::Py_ssize_t).collect(),

@@ -189,6 +189,7 @@ impl<'a> Network<'a> {
             error: None,
             buffer: launch.map(|_| self.next_buffer),
             family: None,
+            fallback_reason: None,
         }
     }
 

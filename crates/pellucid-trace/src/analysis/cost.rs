@@ -96,6 +96,30 @@ pub fn kernels(trace: &Trace) -> Result<Vec<Cost>> {
     Ok(sorted(costs.collect()))
 }
 
+/// Costs by the kernel of each dispatch, most expensive first: what the launches of GPUs are made of. Bytes are those
+/// that are bound; how much of them a kernel touches is not known.
+///
+/// # Errors
+/// As the tables.
+pub fn dispatches(trace: &Trace) -> Result<Vec<Cost>> {
+    let launches = trace.launches()?;
+    let devices: HashMap<u64, &str> = launches.iter().map(|launch| (launch.id, launch.device)).collect();
+    let total: f64 = launches.iter().map(|launch| duration(&launch) as f64).sum();
+    let mut sums: HashMap<(&str, &str), (Sum, Option<&str>)> = HashMap::new();
+    for dispatch in trace.dispatches()?.iter() {
+        let device = devices.get(&dispatch.launch).copied().unwrap_or_default();
+        let (sum, source) = sums.entry((dispatch.kernel, device)).or_default();
+        let time = dispatch.end_ns.saturating_sub(dispatch.start_ns).max(0) as f64;
+        sum.add(time, dispatch.sizes.iter().fold(0, |sum, size| sum.saturating_add(*size)), 0);
+        *source = source.or(dispatch.source);
+    }
+    let costs = sums.iter().map(|((name, device), (sum, source))| Cost {
+        source: source.map(str::to_owned),
+        ..sum.cost(name, device, total, None)
+    });
+    Ok(sorted(costs.collect()))
+}
+
 /// Costs by the name of the operation, most expensive first.
 ///
 /// # Errors

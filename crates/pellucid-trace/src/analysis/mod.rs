@@ -19,7 +19,7 @@ use crate::schema::{Counts, Mode};
 use crate::{Result, Trace};
 use index::{Index, duration};
 
-pub use cost::{Cost, kernels, ops};
+pub use cost::{Cost, dispatches, kernels, ops};
 pub use element::Element;
 pub use finite::{Finite, Given, Maker, Role, finite, roles};
 pub use insight::{Insight, InsightKind, insights};
@@ -69,6 +69,8 @@ pub struct Analysis {
     pub finite: Finite,
     /// Costs by kernel, most expensive first.
     pub kernels: Vec<Cost>,
+    /// Costs by the kernel of each dispatch on a GPU, most expensive first.
+    pub dispatches: Vec<Cost>,
     /// Costs by operation, most expensive first.
     pub ops: Vec<Cost>,
     /// What each stream did.
@@ -108,7 +110,7 @@ pub fn analyse(trace: &Trace) -> Result<Analysis> {
     // Two halves at once: what needs the links between rows, and what does not. The second reads its tables while the
     // first builds the links.
     let plain = || {
-        let (waits, kernels) = (waits(trace)?, kernels(trace)?);
+        let (waits, kernels) = (waits(trace)?, (kernels(trace)?, dispatches(trace)?));
         Result::Ok((totals(trace)?, finite::summary(trace)?, kernels, streams(trace)?, waits))
     };
     let linked = || {
@@ -121,8 +123,20 @@ pub fn analyse(trace: &Trace) -> Result<Analysis> {
     };
     let (plain, linked) = both(plain, linked);
     let (memory, ops, critical_path, outliers, insights) = linked?;
-    let (totals, finite, kernels, streams, waits) = plain?;
-    Ok(Analysis { totals, finite, kernels, ops, streams, memory, waits, critical_path, outliers, insights })
+    let (totals, finite, (kernels, dispatches), streams, waits) = plain?;
+    Ok(Analysis {
+        totals,
+        finite,
+        kernels,
+        dispatches,
+        ops,
+        streams,
+        memory,
+        waits,
+        critical_path,
+        outliers,
+        insights,
+    })
 }
 
 /// A trace in numbers.

@@ -93,7 +93,29 @@ impl<W: Write> Export<W> {
             self.event(&json!({
                 "ph": "X", "pid": 1, "tid": tid, "name": launch.kernel, "cat": "launch", "ts": ts, "dur": dur, "args": args,
             }))?;
+            self.dispatches(trace, plan, launch.id, tid)?;
             self.links(trace, plan, row, tid, ts)?;
+        }
+        Ok(())
+    }
+
+    /// The kernels of a launch, inside its slice.
+    fn dispatches(&mut self, trace: &Trace, plan: &Plan, launch: u64, tid: u64) -> Result<()> {
+        let table = trace.dispatches()?;
+        for row in plan.dispatches.get(&launch).into_iter().flatten() {
+            let Some(dispatch) = table.get(*row as usize) else { continue };
+            let args = json!({
+                "dispatch": dispatch.id, "grid": dispatch.grid, "workgroup": dispatch.workgroup,
+                "arrays": dispatch.arrays, "sizes": dispatch.sizes, "constants": dispatch.constants,
+                "timed by": dispatch.timed_by, "source": dispatch.source,
+            });
+            let took = dispatch.end_ns.saturating_sub(dispatch.start_ns).max(0);
+            let (ts, dur) = (micros(dispatch.start_ns), micros(took));
+            self.drawn.slices += 1;
+            self.event(&json!({
+                "ph": "X", "pid": 1, "tid": tid, "name": dispatch.kernel, "cat": "dispatch", "ts": ts, "dur": dur,
+                "args": args,
+            }))?;
         }
         Ok(())
     }

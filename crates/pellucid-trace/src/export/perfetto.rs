@@ -212,9 +212,29 @@ impl<W: Write> Export<W> {
                 }
                 self.drawn.flows += plan.out[row].len() as u64;
                 self.send(Some(time), 11, &event)?;
+                self.dispatches(trace, plan, launch.id, track)?;
             } else {
                 self.end(track, time)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The kernels of a launch, inside its slice. They follow each other, so that their begins and ends come in order.
+    fn dispatches(&mut self, trace: &Trace, plan: &Plan, launch: u64, track: u64) -> Result<()> {
+        let table = trace.dispatches()?;
+        for row in plan.dispatches.get(&launch).into_iter().flatten() {
+            let Some(dispatch) = table.get(*row as usize) else { continue };
+            let mut event = self.begin(track, "dispatch", dispatch.kernel);
+            self.number(&mut event, "dispatch", dispatch.id);
+            self.text(&mut event, "grid", &list(dispatch.grid));
+            self.text(&mut event, "workgroup", &list(dispatch.workgroup));
+            self.text(&mut event, "arrays", &list(dispatch.arrays));
+            self.text(&mut event, "sizes", &list(dispatch.sizes));
+            self.text(&mut event, "constants", &list(dispatch.constants));
+            self.text(&mut event, "timed by", dispatch.timed_by);
+            self.send(Some(dispatch.start_ns), 11, &event)?;
+            self.end(track, dispatch.end_ns.max(dispatch.start_ns))?;
         }
         Ok(())
     }

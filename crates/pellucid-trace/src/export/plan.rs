@@ -37,6 +37,8 @@ pub(super) struct Plan {
     pub out: Vec<Vec<u32>>,
     pub into: Vec<Vec<u32>>,
     pub into_wait: HashMap<u32, u32>,
+    /// For each launch, by number, the rows of its dispatches.
+    pub dispatches: HashMap<u64, Vec<u32>>,
 }
 
 impl Plan {
@@ -60,7 +62,11 @@ impl Plan {
                 }
             }
         }
-        Ok(Self { lanes, lane_of, links, out, into, into_wait })
+        let mut dispatches: HashMap<u64, Vec<u32>> = HashMap::new();
+        for (dispatch, row) in trace.dispatches()?.iter().zip(0..) {
+            dispatches.entry(dispatch.launch).or_default().push(row);
+        }
+        Ok(Self { lanes, lane_of, links, out, into, into_wait, dispatches })
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Problem, Trace};
 use crate::analysis::index::Ids;
 use crate::npy::element_bytes;
 use crate::parallel::both;
-use crate::schema::{MEMORY_EVENTS, OpView, TIMED_BY, is_input};
+use crate::schema::{MEMORY_EVENTS, OpView, ROLES, TIMED_BY, is_input};
 use crate::{Error, Result};
 
 /// How many problems are kept; the rest is counted.
@@ -38,6 +38,7 @@ impl Trace {
         // The table of operations is as large as all others together: they are read beside it.
         let others = || {
             self.launches()?;
+            self.dispatches()?;
             self.memory()?;
             self.stats()?;
             self.sync().map(drop)
@@ -48,6 +49,7 @@ impl Trace {
         let complete = !self.manifest.partial && !self.manifest.truncated;
         let launches = self.check_launches(&mut found)?;
         let arrays = self.check_ops(&mut found, &launches, complete)?;
+        self.check_dispatches(&mut found, &launches, complete)?;
         self.check_references(&mut found, &arrays, complete)?;
         self.check_counts(&mut found)?;
         self.check_regions(&mut found);
@@ -137,6 +139,43 @@ impl Trace {
         Ok(arrays)
     }
 
+    /// Dispatches belong to launches, and their times add up to them.
+    fn check_dispatches(&self, found: &mut Found, launches: &Ids, complete: bool) -> Result<()> {
+        let (table, rows) = (self.dispatches()?, self.launches()?);
+        let mut times: HashMap<u64, i128> = HashMap::new();
+        for (row, dispatch) in table.iter().enumerate() {
+            let (start_ns, end_ns) = (dispatch.start_ns, dispatch.end_ns);
+            let launch = launches.get(dispatch.launch).and_then(|row| rows.get(row));
+            if launch.is_none() && complete {
+                let (what, id) = ("launch", dispatch.launch);
+                found.add(Problem::UnknownId { table: "dispatches", row, what, id });
+            }
+            let inside = launch.is_none_or(|launch| launch.start_ns <= start_ns && end_ns <= launch.end_ns);
+            if start_ns > end_ns || !inside {
+                let window_ns = self.window();
+                found.add(Problem::Times { table: "dispatches", row, start_ns, end_ns, window_ns });
+            }
+            let bound = dispatch.roles.len();
+            let lists = [dispatch.arrays, dispatch.buffers, dispatch.offsets, dispatch.sizes];
+            if lists.iter().any(|list| list.len() != bound) || dispatch.grid.len() != dispatch.workgroup.len()
+            {
+                found.add(Problem::Bindings { row });
+            }
+            if let Some(word) = dispatch.roles.iter().find(|role| !ROLES.contains(role)) {
+                let (column, word) = ("roles", brief(word));
+                found.add(Problem::UnknownWord { table: "dispatches", row, column, word });
+            }
+            *times.entry(dispatch.launch).or_default() += i128::from(end_ns) - i128::from(start_ns);
+        }
+        for launch in rows.iter().filter(|_| complete) {
+            let took = i128::from(launch.end_ns) - i128::from(launch.start_ns);
+            if let Some(sum) = times.get(&launch.id).filter(|sum| **sum != took) {
+                found.add(Problem::DispatchTimes { launch: launch.id, sum_ns: *sum, took_ns: took });
+            }
+        }
+        Ok(())
+    }
+
     fn check_references(&self, found: &mut Found, arrays: &Ids, complete: bool) -> Result<()> {
         let unknown = |id: u64| complete && arrays.get(id).is_none();
         for (row, launch) in self.launches()?.iter().enumerate() {
@@ -194,6 +233,7 @@ impl Trace {
             ("ops", counts.ops, self.ops()?.len()),
             ("inputs", counts.inputs, inputs),
             ("launches", counts.launches, self.launches()?.len()),
+            ("dispatches", counts.dispatches, self.dispatches()?.len()),
             ("memory events", counts.memory, self.memory()?.len()),
             ("waits", counts.sync, self.sync()?.len()),
             ("rows of stats", counts.stats, self.stats()?.len()),

@@ -220,6 +220,7 @@ mod tests {
             error: None,
             buffer: Some(3),
             family: Some("written".into()),
+            fallback_reason: None,
         });
         builder.finish().unwrap()
     }

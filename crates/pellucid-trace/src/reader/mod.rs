@@ -19,7 +19,7 @@ use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::npy::{self, TensorData};
-use crate::schema::{FORMAT, Launch, Manifest, Memory, Op, Row, Stats, Sync, VERSION};
+use crate::schema::{Dispatch, FORMAT, Launch, Manifest, Memory, Op, Row, Stats, Sync, VERSION};
 use crate::writer::lock;
 use crate::{Error, Result};
 
@@ -114,6 +114,7 @@ pub struct Trace {
     table_bytes: AtomicU64,
     ops: Lazy<Op>,
     launches: Lazy<Launch>,
+    dispatches: Lazy<Dispatch>,
     memory: Lazy<Memory>,
     sync: Lazy<Sync>,
     stats: Lazy<Stats>,
@@ -142,6 +143,10 @@ impl Trace {
     pub fn open_with(path: impl AsRef<Path>, limits: Limits) -> Result<Self> {
         let path = path.as_ref();
         let io = |source| Error::Io { action: "opening", path: path.to_path_buf(), source };
+        // Looked at before it is opened: opening a pipe waits for somebody to write to it.
+        if !std::fs::metadata(path).map_err(io)?.is_file() {
+            return Err(Error::NotAFile { path: path.to_path_buf() });
+        }
         let file = File::open(path).map_err(io)?;
         Self::from_reader(path, file, limits)
     }
@@ -191,6 +196,7 @@ impl Trace {
             table_bytes: AtomicU64::new(0),
             ops: Lazy::default(),
             launches: Lazy::default(),
+            dispatches: Lazy::default(),
             memory: Lazy::default(),
             sync: Lazy::default(),
             stats: Lazy::default(),
@@ -228,6 +234,14 @@ impl Trace {
     /// As [`ops`](Self::ops).
     pub fn launches(&self) -> Result<&Table<Launch>> {
         self.table(&self.launches)
+    }
+
+    /// Kernels that GPUs were given, one launch after the other; empty in files of version 1.
+    ///
+    /// # Errors
+    /// As [`ops`](Self::ops).
+    pub fn dispatches(&self) -> Result<&Table<Dispatch>> {
+        self.table(&self.dispatches)
     }
 
     /// Changes of memory.

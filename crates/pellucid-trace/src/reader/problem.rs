@@ -104,6 +104,22 @@ pub enum Problem {
         /// Their stream.
         stream: u32,
     },
+    /// The lists about a dispatch's bindings or sizes differ in length.
+    #[error("row {row} of dispatches has lists about its bindings or its grid that differ in length")]
+    Bindings {
+        /// The row.
+        row: usize,
+    },
+    /// The dispatches of a launch take another time than it.
+    #[error("the dispatches of launch {launch} take {sum_ns} ns together, the launch {took_ns} ns")]
+    DispatchTimes {
+        /// The launch.
+        launch: u64,
+        /// Time of its dispatches.
+        sum_ns: i128,
+        /// Time of the launch.
+        took_ns: i128,
+    },
     /// A word that is not one of those allowed.
     #[error("row {row} of {table} has the unknown {column} {word:?}")]
     UnknownWord {

@@ -197,6 +197,8 @@ part! {
         inputs: u64,
         /// Rows of `launches`.
         launches: u64,
+        /// Rows of `dispatches`.
+        dispatches: u64,
         /// Rows of `memory`.
         memory: u64,
         /// Rows of `sync`.

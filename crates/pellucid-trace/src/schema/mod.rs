@@ -1,4 +1,4 @@
-//! What a trace holds: the rows of the five tables and the manifest, exactly as `docs/trace-format.md` describes them.
+//! What a trace holds: the rows of the six tables and the manifest, exactly as `docs/trace-format.md` describes them.
 
 use std::sync::Arc;
 
@@ -61,6 +61,8 @@ table! {
         /// What kind of work it is, such as `elementwise` or `reduction`; `None` in files of version 1, see
         /// [`OpView::kind`].
         pub family: Option<Arc<str>>,
+        /// Why it ran on the CPU although its stream is on a GPU; `None` if it did not, and in files of version 1.
+        pub fallback_reason: Option<Arc<str>>,
     }
 }
 
@@ -95,6 +97,45 @@ table! {
         pub bytes: u64,
         /// Floating-point operations.
         pub flops: u64,
+    }
+}
+
+table! {
+    /// One kernel that a GPU was given: a launch is one or several of them, in this order. Since version 2. Each runs
+    /// until the next one of its launch begins, so that their times add up to the launch's.
+    pub struct Dispatch = "dispatches", view DispatchView, columns DispatchColumns, builder DispatchBuilder {
+        /// Number of the dispatch.
+        pub id: u64,
+        /// The launch it is part of.
+        pub launch: u64,
+        /// The operation it was made for: the last one of the launch.
+        pub op: u64,
+        /// What the kernel is called.
+        pub kernel: Arc<str>,
+        /// Member with the kernel's text.
+        pub source: Option<Arc<str>>,
+        /// Workgroups along each axis.
+        pub grid: Vec<u32>,
+        /// Invocations of a workgroup along each axis.
+        pub workgroup: Vec<u32>,
+        /// For each binding, in order, what it is: one of [`ROLES`].
+        pub roles: Vec<Arc<str>>,
+        /// For each binding the array; 0 for scratch memory.
+        pub arrays: Vec<u64>,
+        /// For each binding the buffer.
+        pub buffers: Vec<u64>,
+        /// For each binding where it begins in the buffer, in bytes.
+        pub offsets: Vec<u64>,
+        /// For each binding its size in bytes.
+        pub sizes: Vec<u64>,
+        /// Numbers that the kernel was given besides, as 32-bit words.
+        pub constants: Vec<u32>,
+        /// When it began to run.
+        pub start_ns: i64,
+        /// When it ended.
+        pub end_ns: i64,
+        /// How the times were measured, as in [`Launch::timed_by`].
+        pub timed_by: Arc<str>,
     }
 }
 
@@ -168,8 +209,11 @@ table! {
 pub const TIMED_BY: [&str; 3] = ["host clock", "gpu timestamp", "gpu submission"];
 /// Words of [`Memory::event`].
 pub const MEMORY_EVENTS: [&str; 4] = ["allocate", "reuse", "free", "evict"];
-/// The five tables, in the order the writer flushes them.
-pub const TABLES: [&str; 5] = [Op::TABLE, Launch::TABLE, Memory::TABLE, Sync::TABLE, Stats::TABLE];
+/// Words of [`Dispatch::roles`]: an array that the launch makes, one that it reads, memory of the kernel's own.
+pub const ROLES: [&str; 3] = ["output", "input", "scratch"];
+/// The tables, in the order the writer flushes them.
+pub const TABLES: [&str; 6] =
+    [Op::TABLE, Launch::TABLE, Dispatch::TABLE, Memory::TABLE, Sync::TABLE, Stats::TABLE];
 
 /// The hash of [`Stats::hash`] and of kernel names: XXH3-64 as 16 hex digits.
 ///

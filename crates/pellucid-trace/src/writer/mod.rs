@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::schema::{Counts, Launch, Manifest, Memory, Mode, Op, Stats, Sync, kernel_member};
+use crate::schema::{Counts, Dispatch, Launch, Manifest, Memory, Mode, Op, Stats, Sync, kernel_member};
 use crate::{Error, Result};
 use queue::{Batch, Queue};
 
@@ -156,6 +156,11 @@ impl Writer {
     /// Adds a launch. Launches come by end time.
     pub fn launch(&self, row: Launch) {
         self.queue.push_row(row, |batch| &mut batch.launches);
+    }
+
+    /// Adds a dispatch. Those of one launch come in the order in which they ran.
+    pub fn dispatch(&self, row: Dispatch) {
+        self.queue.push_row(row, |batch| &mut batch.dispatches);
     }
 
     /// Adds a change of memory.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Options, Tensor, lock};
-use crate::schema::{Launch, Manifest, Memory, Op, Row, Stats, Sync};
+use crate::schema::{Dispatch, Launch, Manifest, Memory, Op, Row, Stats, Sync};
 
 /// The writer is woken when this many rows wait.
 const WAKE_ROWS: usize = 4_096;
@@ -18,6 +18,7 @@ const WAKE_BYTES: usize = 1 << 20;
 pub(crate) struct Batch {
     pub ops: Vec<Op>,
     pub launches: Vec<Launch>,
+    pub dispatches: Vec<Dispatch>,
     pub memory: Vec<Memory>,
     pub sync: Vec<Sync>,
     pub stats: Vec<Stats>,

@@ -12,7 +12,7 @@ use super::queue::{Batch, Queue};
 use super::{Options, Summary, Tensor};
 use crate::archive::{Archive, Member};
 use crate::schema::{
-    Counts, FORMAT, Launch, Manifest, Memory, Op, Row, RowBuilder, Stats, Sync, VERSION, is_input,
+    Counts, Dispatch, FORMAT, Launch, Manifest, Memory, Op, Row, RowBuilder, Stats, Sync, VERSION, is_input,
 };
 use crate::{Error, Result, npy};
 
@@ -132,6 +132,7 @@ pub(crate) struct Worker {
     file: Output,
     ops: Pending<Op>,
     launches: Pending<Launch>,
+    dispatches: Pending<Dispatch>,
     memory: Pending<Memory>,
     sync: Pending<Sync>,
     stats: Pending<Stats>,
@@ -150,6 +151,7 @@ impl Worker {
             file,
             ops: Pending::new(|op| is_input(&op.op)),
             launches: Pending::new(|_| false),
+            dispatches: Pending::new(|_| false),
             memory: Pending::new(|_| false),
             sync: Pending::new(|_| false),
             stats: Pending::new(|_| false),
@@ -189,6 +191,7 @@ impl Worker {
         }
         self.ops.absorb(&mut batch.ops, file);
         self.launches.absorb(&mut batch.launches, file);
+        self.dispatches.absorb(&mut batch.dispatches, file);
         self.memory.absorb(&mut batch.memory, file);
         self.sync.absorb(&mut batch.sync, file);
         self.stats.absorb(&mut batch.stats, file);
@@ -212,6 +215,7 @@ impl Worker {
         let file = &mut self.file;
         self.ops.flush(file);
         self.launches.flush(file);
+        self.dispatches.flush(file);
         self.memory.flush(file);
         self.sync.flush(file);
         self.stats.flush(file);
@@ -272,6 +276,7 @@ impl Worker {
             ops: rows(&self.ops, all),
             inputs: if all { self.ops.marked } else { self.ops.marked_written },
             launches: rows(&self.launches, all),
+            dispatches: rows(&self.dispatches, all),
             memory: rows(&self.memory, all),
             sync: rows(&self.sync, all),
             stats: rows(&self.stats, all),
@@ -290,6 +295,7 @@ impl Worker {
         let lost = [
             (self.ops.left_out, "ops"),
             (self.launches.left_out, "launches"),
+            (self.dispatches.left_out, "dispatches"),
             (self.memory.left_out, "memory events"),
             (self.sync.left_out, "waits"),
             (self.stats.left_out, "rows of stats"),

@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 
 use super::{MetalCapture, Mode, Options};
 use crate::device::{Device, default_device};
+use crate::fork;
 use crate::variable;
 
 /// What kind of unit begins.
@@ -212,13 +213,23 @@ fn finish(progress: &mut Progress) {
     }
 }
 
+/// What was asked for is the parent's.
+pub(super) fn in_child() {
+    if let Some(mut progress) = PROGRESS.try_lock()
+        && let Some(progress) = &mut *progress
+    {
+        std::mem::forget(std::mem::replace(&mut progress.stage, Stage::Done));
+    }
+}
+
 /// Completes the file when the program ends without having said so.
 fn at_exit() {
     extern "C" fn complete() {
         // Nothing may unwind into the C library.
         let _ = std::panic::catch_unwind(|| {
             // A thread that is inside a capture while the process ends keeps it.
-            if let Some(mut progress) = PROGRESS.try_lock()
+            if !fork::is_cut_off()
+                && let Some(mut progress) = PROGRESS.try_lock()
                 && let Some(progress) = &mut *progress
             {
                 finish(progress);

@@ -33,8 +33,8 @@ pub struct GraphExecutor {
 #[must_use = "the unit ends when this is dropped"]
 pub struct Session {
     device: Device,
-    /// The device's streams at its beginning, and the batch each was given last.
-    before: Vec<(Stream, Option<u64>)>,
+    /// The device's streams at its beginning, and how far each was.
+    before: Vec<(Stream, Progress)>,
 }
 
 impl GraphExecutor {
@@ -58,10 +58,16 @@ impl GraphExecutor {
     }
 }
 
-/// The streams of a device, and the batch each was given last.
-fn given(device: Device) -> Vec<(Stream, Option<u64>)> {
-    let of_device = streams().into_iter().filter(|stream| stream.device() == device);
-    of_device.map(|stream| (stream, stream.core().queue.lock().last.as_ref().map(|batch| batch.id))).collect()
+/// How far a stream is: batches that were done, and the one that was given last and is not.
+type Progress = (u64, Option<u64>);
+
+/// The streams of a device, and how far each is.
+fn given(device: Device) -> Vec<(Stream, Progress)> {
+    let progress = |stream: Stream| {
+        let queue = stream.core().queue.lock();
+        (stream, (queue.finished, queue.last.as_ref().map(|batch| batch.id)))
+    };
+    streams().into_iter().filter(|stream| stream.device() == device).map(progress).collect()
 }
 
 impl Session {
@@ -70,7 +76,12 @@ impl Session {
     /// # Errors
     /// The error of failed work on one of these streams, or on the device's default one, that nobody has seen yet.
     pub fn finish(self) -> Result<()> {
-        let worked = |stream: &(Stream, Option<u64>)| stream.1.is_some() && !self.before.contains(stream);
+        let new = (0, None);
+        let worked = |now: &(Stream, Progress)| {
+            let before =
+                self.before.iter().find(|(stream, _)| *stream == now.0).map_or(new, |&(_, before)| before);
+            now.1 != before
+        };
         let mut outcome = synchronize(default_stream(self.device)?);
         for (stream, _) in given(self.device).into_iter().filter(worked) {
             outcome = outcome.and(synchronize(stream));

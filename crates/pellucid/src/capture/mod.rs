@@ -27,6 +27,7 @@ mod environment;
 mod error;
 mod executor;
 mod facts;
+mod kernel;
 mod metal_capture;
 mod native;
 mod recorder;
@@ -48,6 +49,7 @@ pub use stats::{Figures, figures};
 
 use crate::error::Result;
 use crate::eval::{fusion, set_fusion};
+use crate::fork;
 use crate::observe;
 use crate::region;
 use crate::stream::streams;
@@ -164,6 +166,9 @@ fn prepare(
     options: Options,
     manager: Option<Arc<dyn Manager>>,
 ) -> Result<()> {
+    fork::check(function)?;
+    fork::note_user();
+    fork::introduce(fork::Name::Capture, fork::Part { is_quiet, in_child });
     let _turn = TURN.lock();
     let mut active = ACTIVE.lock();
     if let Some(running) = &*active {
@@ -208,6 +213,7 @@ pub fn stop() -> Result<Summary> {
 }
 
 fn end(function: &'static str, partial: bool) -> Result<Summary> {
+    fork::check(function)?;
     let _turn = TURN.lock();
     let Some(Active { recorder, mut native, fused, open }) = ACTIVE.lock().take() else {
         return Err(CaptureError::NotRunning.into_error(function));
@@ -242,7 +248,7 @@ fn discard(function: &'static str) {
 
 /// Whether a capture runs.
 pub fn is_capturing() -> bool {
-    ACTIVE.lock().is_some()
+    !fork::is_cut_off() && ACTIVE.lock().is_some()
 }
 
 /// Captures what `f` does. If `f` panics, the file is completed and marked as partial.
@@ -272,6 +278,21 @@ pub fn scope<R>(path: impl AsRef<Path>, f: impl FnOnce() -> R) -> Result<(R, Sum
 /// One relaxed atomic load while nothing is captured.
 pub fn region<R>(name: impl AsRef<str>, f: impl FnOnce() -> R) -> R {
     region::within(name.as_ref(), f)
+}
+
+/// No window is being opened or closed.
+fn is_quiet() -> bool {
+    TURN.try_lock().is_some() && ACTIVE.try_lock().is_some()
+}
+
+/// A forked child is not captured: the file, and the thread that writes it, are the parent's.
+fn in_child(_: bool) {
+    observe::forget_observer();
+    environment::in_child();
+    if let Some(mut active) = ACTIVE.try_lock() {
+        // Not dropped: that would complete the file.
+        std::mem::forget(active.take());
+    }
 }
 
 /// Waits until every stream has done what it was given.

@@ -11,6 +11,7 @@ use pellucid_trace as trace;
 use pellucid_trace::{Mode, Writer};
 use smallvec::SmallVec;
 
+use super::kernel::{kernel_name, listing, parts};
 use super::stats::look_at;
 use super::{CaptureError, Options, Summary, facts};
 use crate::array::{Array, Dtype, Facts, HostView, Shape, State, Value};
@@ -19,13 +20,10 @@ use crate::call_site::CallSite;
 use crate::error::Result;
 use crate::eval::{Member, Step};
 use crate::memory;
-use crate::observe::{Launch, MemoryAction, MemoryEvent, Observer, Outcome, Times, WaitEvent};
-use crate::op::{Arg, Op, Program, Spec};
+use crate::observe::{Dispatched, Launch, MemoryAction, MemoryEvent, Observer, Outcome, Times, WaitEvent};
+use crate::op::{Arg, Op, Spec};
 use crate::region;
 use crate::stream::{Stream, streams};
-
-/// What a launch costs beside its work, in bytes moved: a few microseconds.
-const LAUNCH_COST: f64 = 16384.0;
 
 /// Writes launches, memory and waits to a trace, from any thread.
 pub(super) struct Recorder {
@@ -36,6 +34,7 @@ pub(super) struct Recorder {
     known: Mutex<Known>,
     ops: AtomicU64,
     launches: AtomicU64,
+    dispatches: AtomicU64,
 }
 
 /// The time that all others are counted from, and the figures of memory then.
@@ -58,7 +57,7 @@ struct Known {
     sites: HashMap<CallSite, Arc<str>>,
     devices: HashMap<crate::Device, Arc<str>>,
     /// Launches that a GPU has not finished, by number.
-    untimed: HashMap<u64, trace::Launch>,
+    untimed: HashMap<u64, (trace::Launch, Vec<trace::Dispatch>)>,
     /// Where the last launch of each stream ended.
     ends: HashMap<u32, i64>,
 }
@@ -92,6 +91,7 @@ impl Recorder {
             known: Mutex::default(),
             ops: AtomicU64::new(0),
             launches: AtomicU64::new(0),
+            dispatches: AtomicU64::new(0),
         })
     }
 
@@ -243,15 +243,47 @@ impl Recorder {
         }
     }
 
-    /// Writes a launch that ran from `start` to `end`. Times of two clocks meet in a stream: none begins before the one
-    /// before it has ended.
-    fn launched(&self, known: &mut Known, row: trace::Launch, start: i64, end: i64, by: &'static str) {
+    /// Writes a launch that ran from `start` to `end`, and its dispatches. Times of two clocks meet in a stream: none
+    /// begins before the one before it has ended. A dispatch runs until the next one begins.
+    fn launched(&self, known: &mut Known, timed: Timed) {
+        let Timed { row, dispatches, start, end, starts, by } = timed;
         let last = known.ends.entry(row.stream).or_insert(0);
         let start_ns = start.max(*last);
         let end_ns = end.max(start_ns);
         *last = end_ns;
         let timed_by = known.text(by);
+        let mut begun = start_ns;
+        for (i, dispatch) in dispatches.into_iter().enumerate() {
+            let ended = starts.get(i + 1).map_or(end_ns, |&next| next.clamp(begun, end_ns));
+            let timed_by = timed_by.clone();
+            self.writer.dispatch(trace::Dispatch { start_ns: begun, end_ns: ended, timed_by, ..dispatch });
+            begun = ended;
+        }
         self.writer.launch(trace::Launch { start_ns, end_ns, timed_by, ..row });
+    }
+
+    /// The rows of what a launch gave a GPU, but for their times.
+    fn dispatches(&self, known: &mut Known, launch: u64, op: u64, outcome: &Outcome) -> Vec<trace::Dispatch> {
+        let nothing = known.text("");
+        let row = |d: &Dispatched| trace::Dispatch {
+            id: self.dispatches.fetch_add(1, Ordering::Relaxed) + 1,
+            launch,
+            op,
+            kernel: d.kernel.clone(),
+            source: Some(self.writer.kernel(&d.source, "wgsl")),
+            grid: d.grid.to_vec(),
+            workgroup: d.workgroup.to_vec(),
+            roles: d.bindings.iter().map(|b| known.text(b.role)).collect(),
+            arrays: d.bindings.iter().map(|b| b.array).collect(),
+            buffers: d.bindings.iter().map(|b| b.buffer).collect(),
+            offsets: d.bindings.iter().map(|b| b.offset).collect(),
+            sizes: d.bindings.iter().map(|b| b.bytes).collect(),
+            constants: d.constants.clone(),
+            start_ns: 0,
+            end_ns: 0,
+            timed_by: nothing.clone(),
+        };
+        outcome.dispatches.iter().map(row).collect()
     }
 
     /// The row of an array, without what only its launch knows.
@@ -283,6 +315,7 @@ impl Recorder {
             error: None,
             buffer: None,
             family: Some(known.text(family)),
+            fallback_reason: None,
         }
     }
 
@@ -416,7 +449,8 @@ impl Observer for Recorder {
         for row in &mut rows[first..] {
             row.launch = ran.then_some(launch.id);
             row.error.clone_from(&error);
-            row.fallback = outcome.fallback;
+            row.fallback = outcome.fallback.is_some();
+            row.fallback_reason = outcome.fallback.map(|why| known.text(why));
             flops = flops.saturating_add(row.flops);
             ids.push(row.id);
         }
@@ -438,12 +472,16 @@ impl Observer for Recorder {
         }
         self.launches.fetch_add(1, Ordering::Relaxed);
         let read: usize = step.inputs.iter().map(|&i| step.input(i).nbytes()).sum();
-        let source = match (&outcome.kernel, &step.program) {
-            (Some((text, _)), _) => Some(self.writer.kernel(text, "wgsl")),
-            (None, Some(program)) => Some(self.writer.kernel(&listing(program, &last.work.op), "txt")),
-            (None, None) => None,
+        let mut known = self.known.lock();
+        let dispatches = self.dispatches(&mut known, launch.id, facts(last)[0].id, outcome);
+        let source = match (dispatches.last(), &step.program) {
+            (Some(last), _) => last.source.clone(),
+            (None, Some(program)) if outcome.dispatches.is_empty() => {
+                Some(self.writer.kernel(&listing(program, &last.work.op), "txt"))
+            }
+            (None, _) => None,
         };
-        let grid = outcome.kernel.as_ref().map_or(Vec::new(), |(_, groups)| groups.to_vec());
+        let grid = dispatches.last().map_or(Vec::new(), |last| last.grid.clone());
         let row = trace::Launch {
             id: launch.id,
             kernel: kernel_name(step).into(),
@@ -460,12 +498,13 @@ impl Observer for Recorder {
             bytes: (read + last.nbytes()) as u64,
             flops,
         };
-        let mut known = self.known.lock();
         match outcome.times {
             Some(t) => {
-                self.launched(&mut known, row, self.since(t.started), self.since(t.ended), t.by);
+                let (start, end) = (self.since(t.started), self.since(t.ended));
+                let starts = outcome.starts.iter().map(|&start| self.since(start)).collect();
+                self.launched(&mut known, Timed { row, dispatches, start, end, starts, by: t.by });
             }
-            None => drop(known.untimed.insert(row.id, row)),
+            None => drop(known.untimed.insert(row.id, (row, dispatches))),
         }
         drop(known);
         if let Ok((values, _, _)) = outcome.result {
@@ -477,19 +516,17 @@ impl Observer for Recorder {
         }
     }
 
-    /// Each launch gets a part of the time, by what it moves and computes.
+    /// Each launch gets a part of the time, by what it moves and computes, and each dispatch a part of that.
     fn timed(&self, launches: &[u64], times: Times) {
         let mut known = self.known.lock();
         let rows: Vec<_> = launches.iter().filter_map(|id| known.untimed.remove(id)).collect();
-        let cost = |row: &trace::Launch| LAUNCH_COST + row.bytes as f64 + row.flops as f64;
-        let total: f64 = rows.iter().map(cost).sum();
         let (start, end) = (self.since(times.started), self.since(times.ended));
-        let at = |done: f64| start + ((end - start) as f64 * (done / total)) as i64;
-        let mut done = 0.0;
-        for row in rows {
-            let begun = done;
-            done += cost(&row);
-            self.launched(&mut known, row, at(begun), at(done), "gpu submission");
+        let shares = parts(start, end, rows.iter().map(|(row, _)| row.bytes as f64 + row.flops as f64));
+        for ((row, dispatches), (start, end)) in rows.into_iter().zip(shares) {
+            let bound = |dispatch: &trace::Dispatch| dispatch.sizes.iter().sum::<u64>() as f64;
+            let starts = parts(start, end, dispatches.iter().map(bound)).iter().map(|part| part.0).collect();
+            let by = "gpu submission";
+            self.launched(&mut known, Timed { row, dispatches, start, end, starts, by });
         }
     }
 
@@ -509,40 +546,13 @@ impl Observer for Recorder {
     }
 }
 
-/// What a kernel is called: its operations and the type of its result.
-fn kernel_name(step: &Step) -> String {
-    if let Op::Custom(kernel) = &step.last().work.op {
-        return kernel.name.clone();
-    }
-    let mut name = String::new();
-    for member in step.members.iter().take(6) {
-        if !name.is_empty() {
-            name.push('+');
-        }
-        name.push_str(member.work.op.name());
-    }
-    if step.members.len() > 6 {
-        name.push_str(&format!("+{} more", step.members.len() - 6));
-    }
-    format!("{name} {}", step.last().array.dtype())
-}
-
-/// A fused chain as text: what the CPU runs, instruction by instruction, and the reduction that takes its result.
-fn listing(program: &Program, last: &Op) -> String {
-    use std::fmt::Write;
-    let mut text = String::new();
-    for (i, dtype) in program.inputs.iter().enumerate() {
-        let _ = writeln!(text, "in{i}: {dtype}");
-    }
-    for (i, (value, dtype)) in program.consts.iter().enumerate() {
-        let _ = writeln!(text, "const{i}: {dtype} = {value:?}");
-    }
-    for (i, instr) in program.instrs.iter().enumerate() {
-        let args: Vec<String> = instr.args().iter().map(ToString::to_string).collect();
-        let _ = writeln!(text, "r{i}: {} = {}({})", instr.result, instr.func.name(), args.join(", "));
-    }
-    if let Op::Reduce { axes, .. } = last {
-        let _ = writeln!(text, "result: {} of r{} over axes {axes:?}", last.name(), program.instrs.len() - 1);
-    }
-    text
+/// A launch whose times are known.
+struct Timed {
+    row: trace::Launch,
+    dispatches: Vec<trace::Dispatch>,
+    start: i64,
+    end: i64,
+    /// When each dispatch began; they are divided evenly if there are none.
+    starts: Vec<i64>,
+    by: &'static str,
 }

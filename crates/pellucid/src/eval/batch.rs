@@ -9,6 +9,7 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 use smallvec::SmallVec;
 
+use super::interrupt::{self, SLICE};
 use super::schedule;
 use crate::array::{Array, Shared, State, WorkBox};
 use crate::error::Error;
@@ -249,9 +250,10 @@ impl Batch {
     }
 
     /// Waits until it is done, running its stream's queue on this thread if no other does. `deferred` is a stream that
-    /// nobody was told to run, because this thread meant to: if it cannot, it tells the workers before it sleeps.
+    /// nobody was told to run, because this thread meant to: if it cannot, it tells the workers before it sleeps. Returns
+    /// early if this thread was asked to give up.
     pub fn wait(self: &Arc<Batch>, deferred: Option<Stream>) {
-        if self.is_done() {
+        if self.is_done() || interrupt::is_given_up() {
             return;
         }
         schedule::drive_until(self);
@@ -264,8 +266,21 @@ impl Batch {
             schedule::activate(stream);
             outcome = self.outcome.lock();
         }
+        if !interrupt::is_interruptible() {
+            while !outcome.done {
+                self.finished.wait(&mut outcome);
+            }
+            return;
+        }
         while !outcome.done {
-            self.finished.wait(&mut outcome);
+            if self.finished.wait_for(&mut outcome, SLICE).timed_out() {
+                // Without the lock: asking may take a while.
+                drop(outcome);
+                if interrupt::poll() {
+                    return;
+                }
+                outcome = self.outcome.lock();
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 mod batch;
 mod dot;
 mod fuse;
+mod interrupt;
 mod plan;
 mod run;
 mod run_gpu;
@@ -20,11 +21,14 @@ use smallvec::SmallVec;
 pub(crate) use batch::{Batch, Failure, Member, Step};
 pub use dot::export_to_dot;
 pub use fuse::{fusion, set_fusion};
+pub(crate) use interrupt::is_given_up;
+pub use interrupt::with_interrupts;
 pub(crate) use schedule::Drive;
 
 use crate::array::{Array, State, fail};
 use crate::capture;
 use crate::error::{Error, Result};
+use crate::fork;
 use crate::observe::{WaitEvent, observed_now, observer};
 use crate::op::Op;
 use crate::stream::Stream;
@@ -69,6 +73,9 @@ impl<T: AsArray> AsArray for &T {
 pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
     let arrays: SmallVec<[A; 4]> = arrays.into_iter().collect();
     let handles: SmallVec<[&Array; 4]> = arrays.iter().map(AsArray::as_array).collect();
+    if fork::is_cut_off() {
+        return cut_off(&handles);
+    }
     handles.iter().try_for_each(|a| transform::check_elements(a))?;
     let pending = |a: &&&Array| !a.0.state.lock().is_settled();
     if let Some(&first) = handles.iter().find(pending) {
@@ -82,6 +89,9 @@ pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
         // Work of the stream that nobody waited for.
         schedule::activate(own);
         report_host_wait(own, started);
+        if is_given_up() {
+            return Err(Error::Interrupted { function: "eval" });
+        }
     }
     for &array in &handles {
         let mut state = array.0.state.lock();
@@ -105,8 +115,25 @@ pub fn eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) -> Result<()> {
 pub fn async_eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) {
     let arrays: SmallVec<[A; 4]> = arrays.into_iter().collect();
     let handles: SmallVec<[&Array; 4]> = arrays.iter().map(AsArray::as_array).collect();
+    if fork::is_cut_off() {
+        return;
+    }
     capture::on_eval();
     schedule::start(&handles, None);
+}
+
+/// Arrays in a forked child that has nothing to compute with: what lies in the host's memory can still be read.
+#[cold]
+fn cut_off(arrays: &[&Array]) -> Result<()> {
+    for array in arrays {
+        // A lock that is held will never be free.
+        match array.0.state.try_lock().as_deref() {
+            Some(State::Ready(value)) if value.buffer().is_host() => {}
+            Some(State::Failed(failure)) => return Err(failure.tell()),
+            _ => return Err(Error::Forked { function: "eval" }),
+        }
+    }
+    Ok(())
 }
 
 /// Waits for an array that has been scheduled.

@@ -247,8 +247,8 @@ fn add(batches: &mut Vec<Arc<Batch>>, number: u64, step: Step) {
             waits.push(batch.into_owned());
         }
     }
-    let mut open = stream.core().open.lock();
-    let batch = match &*open {
+    let mut queue = stream.core().queue.lock();
+    let batch = match &queue.open {
         Some((plan, batch))
             if *plan == number
                 && !batch.closed.load(Ordering::Relaxed)
@@ -258,12 +258,12 @@ fn add(batches: &mut Vec<Arc<Batch>>, number: u64, step: Step) {
         }
         _ => {
             let batch = Batch::new(stream);
-            *open = Some((number, batch.clone()));
+            queue.open = Some((number, batch.clone()));
             batches.push(batch.clone());
             batch
         }
     };
-    drop(open);
+    drop(queue);
     for wait in &waits {
         batch.wait_for(wait);
     }

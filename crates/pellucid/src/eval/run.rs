@@ -9,9 +9,11 @@ use std::time::Instant;
 use smallvec::SmallVec;
 
 use super::batch::{Batch, Failure, Step};
+use super::interrupt::Patience;
 use super::run_gpu;
 use crate::array::{Array, Facts, Shared, State, Strides, Value};
 use crate::backend::cpu::{self, In, Out};
+use crate::backend::gpu::FallbackReason;
 use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Demand, Request, WorkScope};
@@ -34,15 +36,15 @@ pub(super) struct Made {
     pub ran: bool,
     /// The input whose memory it took over.
     pub reused: Option<usize>,
-    /// It was meant for a GPU and ran on the CPU.
-    pub fallback: bool,
+    /// Why it ran on the CPU although it was meant for a GPU, if it did.
+    pub fallback: Option<FallbackReason>,
 }
 
 impl Made {
     /// One result.
     #[inline]
     pub fn one(value: Value, ran: bool, reused: Option<usize>) -> Made {
-        Made { values: Elements::from_buf([value]), ran, reused, fallback: false }
+        Made { values: Elements::from_buf([value]), ran, reused, fallback: None }
     }
 }
 
@@ -52,15 +54,24 @@ pub(super) enum Progress {
     Done,
     /// A GPU has it, and will tell [`schedule::finish`](super::schedule::finish).
     Submitted,
+    /// Some of it is left to a thread that cannot be interrupted.
+    Left,
 }
 
 /// Runs all steps of a batch.
 #[inline(always)] // One caller, as `fuse::group`.
 pub(super) fn run(batch: &Arc<Batch>) -> Progress {
+    let mut patience = Patience::of_this_thread();
     loop {
         // Its own statement: the lock must not be held while the step runs.
         let next = batch.steps.lock().pop_front();
         let Some(step) = next else { break };
+        if let Some(patience) = &mut patience
+            && !patience.allows(&step)
+        {
+            batch.steps.lock().push_front(step);
+            return Progress::Left;
+        }
         run_step(batch, &step);
     }
     match batch.stream.device().device_type() {
@@ -142,18 +153,20 @@ fn observed(
         Ok(made) => Ok((&made.values[..], made.ran, made.reused)),
         Err(failure) => Err(failure.error()),
     };
-    let fallback = outcome.as_ref().is_ok_and(|made| made.fallback);
+    let fallback = outcome.as_ref().ok().and_then(|made| made.fallback).map(FallbackReason::text);
     // Also if it failed half-way: what was recorded by then must not count for the next one.
-    let (kernel, times) = if on_gpu { run_gpu::observed(batch.stream) } else { (None, None) };
-    if on_gpu && !fallback && outcome.as_ref().is_ok_and(|made| made.ran) {
+    let seen = if on_gpu { run_gpu::observed(batch.stream) } else { Default::default() };
+    if on_gpu && fallback.is_none() && outcome.as_ref().is_ok_and(|made| made.ran) {
+        let (dispatches, times, starts) = seen;
         let times = times.or_else(|| observer.times_each_launch().then(|| Times::until_now(started)));
-        observer.after(&launch, &Outcome { result, fallback, kernel, times });
+        observer.after(&launch, &Outcome { result, fallback, dispatches, times, starts });
         if times.is_none() {
             run_gpu::await_times(batch.stream, observer, launch.id, started);
         }
     } else {
-        let times = Some(Times::until_now(started));
-        observer.after(&launch, &Outcome { result, fallback, kernel: None, times });
+        let (times, nothing) = (Some(Times::until_now(started)), Vec::new());
+        observer
+            .after(&launch, &Outcome { result, fallback, dispatches: nothing, times, starts: Vec::new() });
     }
     outcome
 }
@@ -248,7 +261,7 @@ pub(super) fn execute(step: &Step, values: Values) -> Result<Made> {
         .collect();
     let _scope = WorkScope::enter(out.stream().index() as u32, out.call_site(), out.id());
     if let Some(shared) = step.last().shared() {
-        return Ok(Made { values: run_many(op, &inputs, out, &shared)?, ran: true, reused, fallback: false });
+        return Ok(Made { values: run_many(op, &inputs, out, &shared)?, ran: true, reused, fallback: None });
     }
     let buffer = match reused {
         Some(i) => values[i].buffer().clone(),

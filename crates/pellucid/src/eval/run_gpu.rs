@@ -9,10 +9,10 @@ use super::batch::{Batch, Failure, Step};
 use super::run::{self, Elements, Made, Progress, Values};
 use super::schedule;
 use crate::array::{Array, Strides, Value};
-use crate::backend::gpu::{self, Check, Context, FallbackReason, In, Launched, Out};
+use crate::backend::gpu::{self, Check, Context, FallbackReason, In, Out};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
-use crate::observe::{Times, Watch};
+use crate::observe::{Dispatched, Times, Watch};
 use crate::op::{Op, Spec, Specs};
 use crate::stream::Stream;
 
@@ -51,6 +51,7 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
         None => gpu::allocate(gpu, request(out, stream, spec.nbytes()), out.id()),
     };
     let targets: SmallVec<[Buffer; 1]> = specs.iter().map(target).collect::<Result<_>>()?;
+    name_buffers(&context, step, &buffers, &targets);
     let outs: SmallVec<[Out; 1]> = specs.iter().zip(&targets).map(|(s, to)| output(s, to)).collect();
     let inputs = views(step, &values, &strides, &buffers);
     launch(&gpu::Launch { context: &context, inputs: &inputs, outs: &outs, checks: &own })?;
@@ -62,7 +63,7 @@ pub(super) fn execute(stream: Stream, step: &Step, values: Values) -> Result<Mad
             gpu::compare(op.name(), out.call_site(), spec, value, expected)?;
         }
     }
-    Ok(Made { values: made, ran: true, reused, fallback: false })
+    Ok(Made { values: made, ran: true, reused, fallback: None })
 }
 
 /// Shapes and types of the results.
@@ -80,6 +81,19 @@ fn output<'a>(spec: &'a Spec, buffer: &'a Buffer) -> Out<'a> {
 
 /// Runs a step on the CPU, because the GPU cannot. What it reads must be known to be good.
 fn on_cpu(context: &Context, step: &Step, values: Values, why: FallbackReason) -> Result<Made> {
+    if let Op::Custom(kernel) = &step.last().work.op
+        && !kernel.has_host_version()
+    {
+        let message = format!(
+            "kernel {:?} cannot run here ({why}: it has {} and {}; at most {} arrays can be bound), and has no version \
+             for the host; give it one with on_host, or pack several arrays into one",
+            kernel.name,
+            counted(kernel.inputs.len(), "input"),
+            counted(kernel.outputs.len(), "output"),
+            context.gpu.limits.max_storage_buffers_per_shader_stage,
+        );
+        return Err(Error::device("kernel", context.gpu.id, message));
+    }
     // An array without elements costs nothing anywhere.
     if step.last().array.size() > 0 {
         let first = step.inputs.first().map_or(&step.last().array, |&i| step.input(i));
@@ -95,7 +109,11 @@ fn on_cpu(context: &Context, step: &Step, values: Values, why: FallbackReason) -
             return Err(failure.error().clone());
         }
     }
-    run::execute(step, values).map(|made| Made { fallback: true, ..made })
+    run::execute(step, values).map(|made| Made { fallback: Some(why), ..made })
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The checks of an operation that reads or writes at positions its inputs give, one for each of them.
@@ -174,6 +192,7 @@ fn relayout(context: &Context, step: &Step, values: Values) -> Result<Made> {
     let buffer = value.gpu(context.gpu.id.index())?;
     let request = request(out, context.stream, input.nbytes());
     let target = gpu::allocate(context.gpu, request, out.id())?;
+    name_buffers(context, step, std::slice::from_ref(&buffer), std::slice::from_ref(&target));
     gpu::copy(context, &In { buffer: &buffer, ..from.clone() }, &Out { buffer: &target, ..to })?;
     let value = view(&Value::whole(target).checked(checks))
         .ok_or_else(|| Error::internal("eval", format!("no view for {op:?}")))?;
@@ -215,13 +234,29 @@ pub(super) fn watch(stream: Stream, observer: &Watch) {
     }
 }
 
-/// The last kernel of an observed launch that was just recorded and, if each launch is timed by itself, its times,
-/// for which it is submitted and waited for. A failure is kept for the end of the batch.
-pub(super) fn observed(stream: Stream) -> (Option<Launched>, Option<Times>) {
-    let Ok(gpu) = gpu::gpu(stream.device().index()) else { return (None, None) };
-    let seen = gpu::recorder(stream).lock().unwatch(gpu);
-    let (mut launched, submissions) = seen;
-    (launched.pop(), submissions.wait(gpu))
+/// What an observed launch that was just recorded has given the GPU and, if each launch is timed by itself, its times and
+/// when each kernel began, for which it is submitted and waited for. A failure is kept for the end of the batch.
+pub(super) fn observed(stream: Stream) -> (Vec<Dispatched>, Option<Times>, Vec<Instant>) {
+    let Ok(gpu) = gpu::gpu(stream.device().index()) else { return (Vec::new(), None, Vec::new()) };
+    // Its own statement: the lock must not be held while the GPU works.
+    let (dispatches, submissions) = gpu::recorder(stream).lock().unwatch(gpu);
+    let (times, starts) = submissions.wait(gpu);
+    (dispatches, times, starts)
+}
+
+/// Tells an observer which arrays the buffers of a launch belong to.
+fn name_buffers(context: &Context, step: &Step, inputs: &[Buffer], outs: &[Buffer]) {
+    let mut recorder = context.recorder.lock();
+    if recorder.is_watched() {
+        let last = step.last();
+        let several = last.shared().map(|shared| shared.facts().iter().map(|f| f.id).collect::<Vec<u64>>());
+        for (out, id) in outs.iter().zip(several.unwrap_or_else(|| vec![last.array.id()])) {
+            recorder.name(out, id, "output");
+        }
+        for (&input, buffer) in step.inputs.iter().zip(inputs) {
+            recorder.name(buffer, step.input(input).id(), "input");
+        }
+    }
 }
 
 /// Has the observer told when a launch ran, once the GPU is done with it.

@@ -8,12 +8,15 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::run::Progress;
 use super::{Batch, plan, run};
 use crate::array::Array;
+use crate::fork;
 use crate::memory::{self, Outstanding, Workforce};
 use crate::stream::{Queue, Stream, streams};
 
@@ -37,7 +40,8 @@ thread_local! {
 /// Plans what `arrays` need and puts it on the streams. Work of stream `own` is left to the caller, who must wait for
 /// one of its batches or [`activate`] it.
 pub(super) fn start(arrays: &[&Array], own: Option<Stream>) {
-    memory::set_workforce(&WORKERS);
+    fork::note_user();
+    memory::set_workforce(&Scheduler);
     // Streams must receive batches in the order in which they were planned.
     let mut planner = plan::PLANNER.lock();
     let batches = plan::plan(&mut planner, arrays);
@@ -45,6 +49,7 @@ pub(super) fn start(arrays: &[&Array], own: Option<Stream>) {
         let mut queue = batch.stream.core().queue.lock();
         queue.batches.push_back(batch.clone());
         queue.last = Some(batch.clone());
+        queue.open = None;
     }
     drop(planner);
     for batch in batches {
@@ -60,7 +65,7 @@ pub(super) fn activate(stream: Stream) {
     if queue.drive == Drive::Idle && queue.can_begin() {
         queue.drive = Drive::Queued;
         drop(queue);
-        WORKERS.push(stream);
+        workers().push(stream);
     }
 }
 
@@ -93,21 +98,32 @@ fn drive(mut stream: Stream, until: Option<&Batch>) {
         let mut ready = match progress {
             Progress::Done => batch.complete(),
             Progress::Submitted => batch.submitted(),
+            Progress::Left => {
+                let mut queue = stream.core().queue.lock();
+                queue.batches.push_front(batch);
+                queue.drive = Drive::Queued;
+                drop(queue);
+                workers().push(stream);
+                break;
+            }
         };
         let mut queue = stream.core().queue.lock();
         queue.finished += 1;
+        if batch.is_done() {
+            queue.forget(&batch);
+        }
         let more = queue.can_begin();
         let leave = match until {
             Some(wanted) => std::ptr::eq(wanted, &*batch),
             // Others wait for a worker: take turns.
-            None => more && WORKERS.is_short(),
+            None => more && workers().is_short(),
         };
         if leave {
             queue.drive = if more { Drive::Queued } else { Drive::Idle };
             drop(queue);
             memory::work_ended();
             if more {
-                WORKERS.push(stream);
+                workers().push(stream);
             }
             ready.into_iter().for_each(activate);
             break;
@@ -135,7 +151,9 @@ fn drive(mut stream: Stream, until: Option<&Batch>) {
 
 /// Ends a batch that a device has finished, and lets go on what waited for it.
 pub(super) fn finish(batch: &Batch) {
-    batch.complete().into_iter().for_each(activate);
+    let ready = batch.complete();
+    batch.stream.core().queue.lock().forget(batch);
+    ready.into_iter().for_each(activate);
 }
 
 /// The next batch of a stream this thread runs; without one, the stream is idle again.
@@ -168,10 +186,63 @@ struct WorkerState {
     stuck: usize,
 }
 
-static WORKERS: Workers = Workers {
-    state: Mutex::new(WorkerState { streams: VecDeque::new(), idle: 0, threads: 0, stuck: 0 }),
-    work: Condvar::new(),
-};
+/// The workers of this process; null until there is work.
+static WORKERS: AtomicPtr<Workers> = AtomicPtr::new(std::ptr::null_mut());
+
+#[inline]
+fn workers() -> &'static Workers {
+    // SAFETY: null, or workers, which live as long as the process.
+    unsafe { WORKERS.load(Ordering::Acquire).as_ref() }.unwrap_or_else(hire)
+}
+
+#[cold]
+fn hire() -> &'static Workers {
+    fork::introduce(fork::Name::Streams, fork::Part { is_quiet, in_child });
+    let state = WorkerState { streams: VecDeque::new(), idle: 0, threads: 0, stuck: 0 };
+    let new = Box::into_raw(Box::new(Workers { state: Mutex::new(state), work: Condvar::new() }));
+    match WORKERS.compare_exchange(std::ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: it was just made, and is never freed.
+        Ok(_) => unsafe { &*new },
+        Err(first) => {
+            // SAFETY: another thread was faster; nobody has seen this one. What it made is never freed.
+            unsafe {
+                drop(Box::from_raw(new));
+                &*first
+            }
+        }
+    }
+}
+
+/// Whether no stream has work and no worker is on its way to sleep.
+fn is_quiet() -> bool {
+    /// A worker that has just ended its work sleeps within this time.
+    const SOON: Duration = Duration::from_millis(20);
+    let idle = |stream: Stream| {
+        stream.core().queue.try_lock().is_some_and(|queue| {
+            let done = queue.last.as_ref().is_none_or(|batch| batch.is_done());
+            queue.drive == Drive::Idle && queue.batches.is_empty() && done
+        })
+    };
+    if CURRENT.get().is_some() || plan::PLANNER.try_lock().is_none() {
+        return false;
+    }
+    let started = Instant::now();
+    loop {
+        let asleep = workers().state.try_lock().is_some_and(|s| s.idle == s.threads && s.streams.is_empty());
+        if asleep && streams().into_iter().all(idle) {
+            return true;
+        }
+        if started.elapsed() > SOON {
+            return false;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// The workers are not in a forked child: it hires its own, who do not wait where the others did.
+fn in_child(_: bool) {
+    WORKERS.store(std::ptr::null_mut(), Ordering::Release);
+}
 
 impl Workers {
     fn push(&'static self, stream: Stream) {
@@ -211,6 +282,7 @@ impl Workers {
     }
 
     fn serve(&self) {
+        fork::note_staff();
         loop {
             let stream = {
                 let mut state = self.state.lock();
@@ -232,11 +304,14 @@ impl Workers {
     }
 }
 
-impl Workforce for Workers {
+/// What the allocator sees of all this.
+struct Scheduler;
+
+impl Workforce for Scheduler {
     fn set_stuck(&self, stuck: bool) {
         let Some(stream) = CURRENT.get() else { return };
         stream.core().queue.lock().stuck = stuck;
-        let mut state = self.state.lock();
+        let mut state = workers().state.lock();
         if stuck {
             state.stuck += 1;
         } else {
@@ -244,7 +319,7 @@ impl Workforce for Workers {
         }
         drop(state);
         if stuck {
-            WORKERS.staff();
+            workers().staff();
             memory::work_ended();
         }
     }

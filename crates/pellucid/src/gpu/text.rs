@@ -5,6 +5,10 @@ use wgpu::naga;
 use crate::error::{Error, Result};
 use crate::op::CustomKernel;
 
+/// Bytes of variables that each invocation has for itself. WGSL promises 8 KiB; compilers unroll and spill what is
+/// larger, and take longer than a program should wait.
+const MOST_PRIVATE: u64 = 32 << 10;
+
 /// Parses and validates the text of a kernel, as any GPU's compiler will.
 ///
 /// # Errors
@@ -35,7 +39,29 @@ pub(super) fn check(spec: &CustomKernel) -> Result<()> {
             cause = inner.source();
         }
         told(message, error.location(&source))
-    })
+    })?;
+    let private = private_bytes(&module);
+    if private > MOST_PRIVATE {
+        let message = format!(
+            "kernel {:?} has variables of {private} bytes for each invocation; more than {MOST_PRIVATE} fit no GPU's \
+             registers and take compilers minutes: use an array of the graph, or workgroup memory",
+            spec.name
+        );
+        return Err(Error::argument("kernel", message));
+    }
+    Ok(())
+}
+
+/// The largest sum of a kernel's private variables and those of one function.
+fn private_bytes(module: &naga::Module) -> u64 {
+    let size = |ty| module.types[ty].inner.try_size(module.to_ctx()).map_or(u64::from(u32::MAX), u64::from);
+    let private = |variable: &naga::GlobalVariable| variable.space == naga::AddressSpace::Private;
+    let global: u64 =
+        module.global_variables.iter().filter(|(_, v)| private(v)).map(|(_, v)| size(v.ty)).sum();
+    let functions =
+        module.functions.iter().map(|(_, f)| f).chain(module.entry_points.iter().map(|e| &e.function));
+    let local = functions.map(|f| f.local_variables.iter().map(|(_, v)| size(v.ty)).sum::<u64>());
+    global.saturating_add(local.max().unwrap_or(0))
 }
 
 /// A message with the line of the user's text that it is about.

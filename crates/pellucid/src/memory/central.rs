@@ -17,6 +17,7 @@ use super::system::{Host, Provider};
 use super::work::{Workforce, workforce};
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::fork;
 
 pub(super) struct Central {
     pub(super) accounts: Mutex<Accounts>,
@@ -31,7 +32,23 @@ pub(super) struct Central {
     next_id: AtomicU64,
 }
 
-pub(super) static CENTRAL: LazyLock<Central> = LazyLock::new(|| Central::new(Arc::new(Host), workforce));
+pub(super) static CENTRAL: LazyLock<Central> = LazyLock::new(|| {
+    fork::introduce(fork::Name::Memory, fork::Part { is_quiet, in_child });
+    Central::new(Arc::new(Host), workforce)
+});
+
+/// Only threads that use the library, and work on streams, take the lock: others look after them.
+fn is_quiet() -> bool {
+    true
+}
+
+/// In a child that is cut off, figures can still be read: nobody else is there to change them.
+fn in_child(quiet: bool) {
+    if !quiet && CENTRAL.accounts.is_locked() {
+        // SAFETY: whoever held the lock is not in this process. What it guards is only read from now on.
+        unsafe { CENTRAL.accounts.force_unlock() };
+    }
+}
 
 impl Central {
     pub fn new(host: Arc<dyn Provider>, workforce: fn() -> Option<&'static dyn Workforce>) -> Central {
@@ -74,6 +91,8 @@ impl Central {
     }
 
     pub fn allocate(&self, demand: &Demand) -> Result<&'static Entry> {
+        fork::note_user();
+        fork::check(demand.request.function)?;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut evicted = Evicted::new();
         let mut accounts = self.accounts.lock();
@@ -133,6 +152,11 @@ impl Central {
     /// The entry was made by this allocator's [`Central::allocate`], its last holder let go of it, and this is called
     /// once for that.
     pub unsafe fn free(&self, entry: &'static Entry) {
+        fork::note_user();
+        if fork::is_cut_off() {
+            // The child ends soon, and its memory with it.
+            return;
+        }
         let mut evicted = Evicted::new();
         let mut accounts = self.accounts.lock();
         // SAFETY: the caller's promise.

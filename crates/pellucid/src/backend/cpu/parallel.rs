@@ -11,12 +11,13 @@ use std::hint::spin_loop;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::Result;
+use crate::fork;
 use crate::variable;
 
 /// Below this many bytes of traffic a kernel finishes sooner than the other cores wake up.
@@ -169,24 +170,41 @@ struct Board {
 // SAFETY: the pointer is only followed as `Team::share` describes.
 unsafe impl Send for Board {}
 
+/// The team of this process; null until it is needed.
+static TEAM: AtomicPtr<Team> = AtomicPtr::new(std::ptr::null_mut());
+
 impl Team {
     fn get() -> &'static Team {
-        static TEAM: OnceLock<&'static Team> = OnceLock::new();
-        TEAM.get_or_init(|| {
-            let team: &'static Team = Box::leak(Box::new(Team {
-                busy: AtomicBool::new(false),
-                turn: AtomicU64::new(0),
-                board: Mutex::new(Board { job: None, asleep: 0 }),
-                news: Condvar::new(),
-                working: AtomicUsize::new(0),
-            }));
-            for i in 1..cores() {
-                // Without a thread the kernel is slower, not wrong.
-                let _ =
-                    std::thread::Builder::new().name(format!("pellucid-core-{i}")).spawn(move || team.help());
-            }
-            team
-        })
+        // SAFETY: null, or a team, which lives as long as the process.
+        unsafe { TEAM.load(Ordering::Acquire).as_ref() }.unwrap_or_else(Team::found)
+    }
+
+    /// Makes the team, and the threads of its helpers.
+    #[cold]
+    fn found() -> &'static Team {
+        static FOUNDING: Mutex<()> = Mutex::new(());
+        let _founding = FOUNDING.lock();
+        // SAFETY: as above.
+        if let Some(team) = unsafe { TEAM.load(Ordering::Acquire).as_ref() } {
+            return team;
+        }
+        // A forked child has none of the threads, and makes a team of its own. Their work is done: kernels belong to
+        // streams, which look after that.
+        let in_child = |_: bool| TEAM.store(std::ptr::null_mut(), Ordering::Release);
+        fork::introduce(fork::Name::Team, fork::Part { is_quiet: || true, in_child });
+        let team: &'static Team = Box::leak(Box::new(Team {
+            busy: AtomicBool::new(false),
+            turn: AtomicU64::new(0),
+            board: Mutex::new(Board { job: None, asleep: 0 }),
+            news: Condvar::new(),
+            working: AtomicUsize::new(0),
+        }));
+        for i in 1..cores() {
+            // Without a thread the kernel is slower, not wrong.
+            let _ = std::thread::Builder::new().name(format!("pellucid-core-{i}")).spawn(move || team.help());
+        }
+        TEAM.store(std::ptr::from_ref(team).cast_mut(), Ordering::Release);
+        team
     }
 
     /// Works on the pieces together with the helpers; false if they have another kernel.
@@ -223,6 +241,7 @@ impl Team {
     }
 
     fn help(&self) {
+        fork::note_staff();
         let mut seen = 0;
         loop {
             let since = Instant::now();

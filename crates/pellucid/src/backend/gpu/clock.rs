@@ -11,7 +11,10 @@ use crate::observe::Times;
 
 /// Metal has 32 sample buffers for each device; some are left to others.
 const MOST_SETS: usize = 24;
-const BYTES: u64 = 16;
+/// Passes of one submission that can be timed.
+pub(super) const MOST_PASSES: u32 = 128;
+const QUERIES: u32 = 2 * MOST_PASSES;
+const BYTES: u64 = 8 * QUERIES as u64;
 
 /// Room for the stamps of one submission.
 pub(super) struct Stamps {
@@ -23,6 +26,7 @@ pub(super) struct Stamps {
 /// A submission that is or will be timed.
 pub(super) struct Timed {
     stamps: Option<Stamps>,
+    passes: u32,
     submitted: Instant,
 }
 
@@ -75,24 +79,31 @@ impl Clock {
         Some(made)
     }
 
-    /// The times of a submission that the GPU has finished.
-    pub(super) fn read(&self, gpu: &Gpu, timed: Timed) -> Times {
-        let finished = Instant::now();
-        let around = Times { started: timed.submitted, ended: finished, by: "gpu submission" };
-        let Some(stamps) = timed.stamps else { return around };
+    /// The times of a submission that the GPU has finished, and when each of its passes began.
+    pub(super) fn read(&self, gpu: &Gpu, timed: Timed) -> (Times, Vec<Instant>) {
+        let (submitted, finished) = (timed.submitted, Instant::now());
+        let around = || {
+            let part = |pass: u32| (finished - submitted).mul_f64(f64::from(pass) / f64::from(timed.passes));
+            let starts = (0..timed.passes).map(|pass| submitted + part(pass)).collect();
+            (Times { started: submitted, ended: finished, by: "gpu submission" }, starts)
+        };
+        let Some(stamps) = timed.stamps else { return around() };
         let ticks = transfer::mapped(gpu, &stamps.staging, |bytes| {
-            let word = |i: usize| bytes.get(i..i + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
-            word(0).zip(word(8))
+            let words = bytes.chunks_exact(8).take(2 * timed.passes as usize);
+            words.map(|word| word.try_into().map_or(0, u64::from_le_bytes)).collect::<Vec<u64>>()
         });
         let mut state = self.state.lock();
         state.free.push(stamps);
-        match ticks {
-            Ok(Some((begin, end))) if begin != 0 && end >= begin => {
-                let fit = state.fit.get_or_insert(Fit::new(timed.submitted, begin));
-                fit.narrow(self.period, begin, end, timed.submitted, finished);
-                fit.times(self.period, begin, end, timed.submitted, finished)
+        let ticks = ticks.unwrap_or_default();
+        match (ticks.first(), ticks.last()) {
+            (Some(&begin), Some(&end)) if begin != 0 && end >= begin => {
+                let fit = state.fit.get_or_insert(Fit::new(submitted, begin));
+                fit.narrow(self.period, begin, end, submitted, finished);
+                let at = |tick: u64| fit.at(self.period, tick, submitted, finished);
+                let starts = ticks.chunks_exact(2).map(|pass| at(pass[0].clamp(begin, end))).collect();
+                (fit.times(self.period, begin, end, submitted, finished), starts)
             }
-            _ => around,
+            _ => around(),
         }
     }
 }
@@ -108,15 +119,15 @@ impl Clock {
 
 impl Timed {
     /// Notes a submission that is being made.
-    pub fn new(stamps: Option<Stamps>) -> Timed {
-        Timed { stamps, submitted: Instant::now() }
+    pub fn new(stamps: Option<Stamps>, passes: u32) -> Timed {
+        Timed { stamps, passes, submitted: Instant::now() }
     }
 }
 
 impl Stamps {
     /// Has the stamps copied to where they can be read.
-    pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.resolve_query_set(&self.set, 0..2, &self.resolved, 0);
+    pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder, passes: u32) {
+        encoder.resolve_query_set(&self.set, 0..2 * passes, &self.resolved, 0);
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, BYTES);
     }
 }
@@ -135,7 +146,7 @@ fn make(gpu: &Gpu) -> Result<Stamps> {
         set: gpu.device.create_query_set(&wgpu::QuerySetDescriptor {
             label: Some("stamps"),
             ty: wgpu::QueryType::Timestamp,
-            count: 2,
+            count: QUERIES,
         }),
         resolved: buffer("stamps", wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
         staging: buffer("stamps to read", wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST),
@@ -168,14 +179,17 @@ impl Fit {
         }
     }
 
-    fn times(&self, period: f64, begin: u64, end: u64, submitted: Instant, finished: Instant) -> Times {
+    /// When a tick was, which lies between two moments of the host.
+    fn at(&self, period: f64, tick: u64, submitted: Instant, finished: Instant) -> Instant {
         let offset = if self.low.is_finite() { (self.low + self.high) / 2.0 } else { 0.0 };
-        let at = |tick: u64| {
-            let ns = offset + self.since(period, tick);
-            let way = Duration::from_nanos(ns.abs() as u64);
-            let time = if ns < 0.0 { self.host.checked_sub(way) } else { self.host.checked_add(way) };
-            time.unwrap_or(submitted).clamp(submitted, finished)
-        };
+        let ns = offset + self.since(period, tick);
+        let way = Duration::from_nanos(ns.abs() as u64);
+        let time = if ns < 0.0 { self.host.checked_sub(way) } else { self.host.checked_add(way) };
+        time.unwrap_or(submitted).clamp(submitted, finished)
+    }
+
+    fn times(&self, period: f64, begin: u64, end: u64, submitted: Instant, finished: Instant) -> Times {
+        let at = |tick: u64| self.at(period, tick, submitted, finished);
         Times { started: at(begin), ended: at(end), by: "gpu timestamp" }
     }
 }

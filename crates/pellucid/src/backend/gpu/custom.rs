@@ -11,7 +11,11 @@ use super::tensor::{Context, In, Out};
 use crate::array::Dtype;
 use crate::backend::cpu::is_row_major;
 use crate::error::{Error, Result};
+use crate::memory::Buffer;
 use crate::op::{CustomKernel, Scalar};
+
+/// Bytes that stand for an array without elements: one element of the largest type.
+const NONE_BYTES: usize = 16;
 
 /// Whether this device has all types of a kernel, and room for its arrays; or why not.
 pub(super) fn supports(gpu: &Gpu, spec: &CustomKernel) -> Result<(), FallbackReason> {
@@ -36,10 +40,33 @@ pub(super) fn run(context: &Context, spec: &CustomKernel, inputs: &[In], outs: &
     if !inputs.iter().all(|x| is_row_major(x.shape, x.strides)) {
         return Err(Error::argument("kernel", format!("inputs of kernel {:?} must be row-major", spec.name)));
     }
-    for out in outs {
+    if outs.iter().all(|out| out.elements() == 0) {
+        // It could write nothing that anybody sees.
+        return Ok(());
+    }
+    for out in outs.iter().filter(|out| out.elements() > 0) {
         fill::full(context, Scalar::Int(0), out)?;
     }
-    let shared = inputs.iter().any(|x| outs.iter().any(|out| share_memory(x.buffer, out.buffer)));
+    // A GPU binds no empty array: a few bytes that nobody reads stand for one, for each its own.
+    let empty =
+        inputs.iter().map(In::elements).chain(outs.iter().map(Out::elements)).filter(|&n| n == 0).count();
+    let stand_ins = (0..empty).map(|_| context.scratch(NONE_BYTES)).collect::<Result<Vec<Buffer>>>()?;
+    let mut free = stand_ins.iter();
+    let mut stand_in = || free.next().map(|buffer| Bind { buffer, start: 0, bytes: NONE_BYTES as u64 });
+    let mut binds: SmallVec<[Bind; 8]> = SmallVec::new();
+    for out in outs {
+        let bytes = ((out.elements() * out.dtype.size()) as u64).next_multiple_of(4);
+        binds.extend(if bytes == 0 {
+            stand_in()
+        } else {
+            Some(Bind { buffer: out.buffer, start: 0, bytes })
+        });
+    }
+    for x in inputs {
+        binds.extend(if x.elements() == 0 { stand_in() } else { Some(context.window(x)?.bind) });
+    }
+    let (written, read) = binds.split_at(outs.len());
+    let shared = read.iter().any(|x| written.iter().any(|out| share_memory(x.buffer, out.buffer)));
     let shapes: Vec<&[usize]> = inputs.iter().map(|x| x.shape).collect();
     let (text, _) = spec.wgsl(shared, &shapes);
     let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
@@ -53,14 +80,6 @@ pub(super) fn run(context: &Context, spec: &CustomKernel, inputs: &[In], outs: &
         inputs: spec.inputs.len() as u32,
         shared,
     })?;
-    let mut binds: SmallVec<[Bind; 8]> = SmallVec::new();
-    for out in outs {
-        let bytes = ((out.elements() * out.dtype.size()) as u64).next_multiple_of(4);
-        binds.push(Bind { buffer: out.buffer, start: 0, bytes });
-    }
-    for x in inputs {
-        binds.push(context.window(x)?.bind);
-    }
     let groups = spec.groups();
     if groups.contains(&0) {
         return Ok(());

@@ -13,6 +13,7 @@ use super::transfer;
 use super::wgsl::PANE;
 use crate::device::{Device, DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
+use crate::fork;
 use crate::memory;
 use crate::variable;
 
@@ -54,6 +55,8 @@ struct Slot {
 static ADAPTERS: LazyLock<Vec<Slot>> = LazyLock::new(|| {
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     super::quiet::quiet_drivers();
+    fork::note_user();
+    fork::introduce(fork::Name::Gpu, fork::Part { is_quiet: || !is_open(), in_child: |_| cut_off() });
     let mut flags = wgpu::InstanceFlags::default();
     // Names of kernels and buffers reach the driver's tools in every build; indirect launches are never used.
     flags.remove(wgpu::InstanceFlags::DISCARD_HAL_LABELS | wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
@@ -134,9 +137,24 @@ pub(crate) fn gpu(index: usize) -> Result<&'static Gpu> {
     let slot = ADAPTERS.get(index).ok_or_else(|| {
         Error::device("gpu", id, format!("there are {} graphics processors here; use Device::cpu()", count()))
     })?;
+    if CUT_OFF.load(Ordering::Relaxed) {
+        return Err(Error::Forked { function: "gpu" });
+    }
     let gpu = slot.opened.get_or_init(|| open(id, &slot.adapter)).as_ref().map_err(Error::clone)?;
     gpu.check()?;
     Ok(gpu)
+}
+
+/// Drivers were loaded by the process this one was forked from. They do not survive that.
+static CUT_OFF: AtomicBool = AtomicBool::new(false);
+
+fn cut_off() {
+    CUT_OFF.store(true, Ordering::Relaxed);
+}
+
+/// Whether a graphics processor has been opened.
+fn is_open() -> bool {
+    ADAPTERS.iter().any(|slot| slot.opened.get().is_some())
 }
 
 /// What is known of a graphics processor, opened or not.

@@ -45,7 +45,7 @@ pub(crate) use dispatch::{Launch, can_fuse, copies, copy, most_inputs, resolve};
 pub use fallback::{Fallback, FallbackReason};
 pub(crate) use fallback::{fallbacks, note_fallback};
 pub(crate) use pipeline::validating;
-pub(crate) use record::{Launched, recorder};
+pub(crate) use record::recorder;
 pub(crate) use tensor::{Context, In, Out};
 pub(crate) use transfer::{allocate, download, mirror, upload};
 pub use validate::ValidationReport;

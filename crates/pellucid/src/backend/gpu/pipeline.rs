@@ -20,6 +20,8 @@ pub(crate) struct Key {
 
 /// A kernel ready to launch.
 pub(crate) struct Pipeline {
+    /// Invocations of a workgroup.
+    pub workgroup: [u32; 3],
     pub label: String,
     pub pipeline: wgpu::ComputePipeline,
     pub layout: wgpu::BindGroupLayout,
@@ -113,6 +115,7 @@ impl Pipelines {
                 Error::argument("kernel", format!("kernel {label:?} does not compile here: {error}"))
             })?;
         let made = Arc::new(Pipeline {
+            workgroup: workgroup_size(&text),
             label,
             pipeline,
             layout,
@@ -153,7 +156,18 @@ impl Pipelines {
                 create(gpu, &label, &module, "main", &layout, size)
             })
             .map_err(failed)?;
-        Ok(Pipeline { label, pipeline, layout, buffers, flags, immediates, params, source: source.into() })
+        let workgroup = workgroup_size(&source);
+        Ok(Pipeline {
+            workgroup,
+            label,
+            pipeline,
+            layout,
+            buffers,
+            flags,
+            immediates,
+            params,
+            source: source.into(),
+        })
     }
 
     /// The layout of outputs, inputs, flags and parameters.
@@ -178,6 +192,14 @@ impl Pipelines {
         };
         self.layouts.lock().entry(bindings).or_insert_with(make).clone()
     }
+}
+
+/// The size of a workgroup that a text declares.
+fn workgroup_size(text: &str) -> [u32; 3] {
+    let sizes =
+        text.split("@workgroup_size(").nth(1).and_then(|rest| rest.split(')').next()).unwrap_or_default();
+    let mut sizes = sizes.split(',').map(|size| size.trim().parse().unwrap_or(1));
+    std::array::from_fn(|_| sizes.next().unwrap_or(1))
 }
 
 fn buffer_entry(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLayoutEntry {

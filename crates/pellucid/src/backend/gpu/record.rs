@@ -10,13 +10,13 @@ use parking_lot::{Mutex, RwLock};
 use smallvec::SmallVec;
 
 use super::check::Check;
-use super::clock::{Stamps, Timed};
+use super::clock::{MOST_PASSES, Stamps, Timed};
 use super::device::{Gpu, debugging};
 use super::pipeline::Pipeline;
 use super::wgsl::ROW;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Memory};
-use crate::observe::{Times, Watch};
+use crate::observe::{Binding, Dispatched, Times, Watch};
 use crate::stream::Stream;
 
 /// A submission holds at most this many launches: enough that its cost is small beside theirs, few enough that the GPU
@@ -73,8 +73,10 @@ pub(crate) struct Recorder {
     failed: Option<Error>,
     /// The observed launch that is being recorded.
     watched: Option<Watched>,
-    /// Where the times of the present pass go, if an observed launch began it.
+    /// Where the times of observed passes go.
     stamps: Option<Stamps>,
+    /// Passes of the present commands that have a place there.
+    passes: u32,
     /// Observed launches whose times are those of the next submission, and who wants to know.
     untimed: Option<(Watch, Vec<u64>)>,
 }
@@ -83,14 +85,36 @@ pub(crate) struct Recorder {
 struct Watched {
     /// Whether it is timed by itself.
     each: bool,
-    /// Texts and workgroups of its kernels.
-    launched: Vec<Launched>,
+    /// What it has given the GPU so far.
+    dispatched: Vec<Dispatched>,
+    /// The arrays that buffers belong to: buffer, array, role.
+    arrays: Vec<(u64, u64, &'static str)>,
     /// Submissions of nothing but this launch.
     timed: Vec<(u64, Timed)>,
 }
 
-/// Text and workgroups of a kernel that was launched.
-pub(crate) type Launched = (Arc<str>, [u32; 3]);
+impl Watched {
+    /// Notes a kernel that was launched.
+    fn add(&mut self, dispatch: &Dispatch) {
+        let binding = |(i, bind): (usize, &Bind)| {
+            // The first binding is written; the others are read first of all.
+            let role = if i == 0 { "output" } else { "input" };
+            let of_buffer = || self.arrays.iter().filter(|(buffer, ..)| *buffer == bind.buffer.id());
+            let found = of_buffer().find(|(.., known)| *known == role).or_else(|| of_buffer().next());
+            let (array, role) = found.map_or((0, "scratch"), |&(_, array, role)| (array, role));
+            Binding { role, array, buffer: bind.buffer.id(), offset: bind.start, bytes: bind.bytes }
+        };
+        let bindings = dispatch.binds.iter().enumerate().map(binding).collect();
+        self.dispatched.push(Dispatched {
+            kernel: dispatch.pipeline.label.as_str().into(),
+            source: dispatch.pipeline.source.clone(),
+            grid: dispatch.groups,
+            workgroup: dispatch.pipeline.workgroup,
+            bindings,
+            constants: dispatch.params.to_vec(),
+        });
+    }
+}
 
 static RECORDERS: LazyLock<RwLock<HashMap<usize, Arc<Mutex<Recorder>>>>> = LazyLock::new(RwLock::default);
 
@@ -122,6 +146,9 @@ impl Recorder {
 
     /// Records a launch. The kernel sees everything recorded or submitted before.
     pub fn launch(&mut self, gpu: &'static Gpu, stream: Stream, dispatch: &Dispatch) -> Result<()> {
+        if self.passes >= MOST_PASSES {
+            self.flush(gpu);
+        }
         let pipeline = dispatch.pipeline;
         debug_assert_eq!(dispatch.binds.len() as u32, pipeline.buffers);
         debug_assert!(dispatch.params.len() + 1 == pipeline.params || pipeline.params == 0);
@@ -153,6 +180,10 @@ impl Recorder {
         });
         drop(entries);
         let grouped = debugging();
+        if self.times_each() {
+            // A pass for each kernel has stamps of its own.
+            self.pass = None;
+        }
         let pass = self.pass(gpu, stream);
         if grouped {
             pass.push_debug_group(&pipeline.label);
@@ -176,7 +207,7 @@ impl Recorder {
         self.launches += 1;
         match &mut self.watched {
             // An observed launch is submitted as a whole.
-            Some(watched) => watched.launched.push((pipeline.source.clone(), dispatch.groups)),
+            Some(watched) => watched.add(dispatch),
             None => self.flush_if_full(gpu),
         }
         Ok(())
@@ -194,17 +225,29 @@ impl Recorder {
         if each {
             self.flush(gpu);
         }
-        self.watched = Some(Watched { each, launched: Vec::new(), timed: Vec::new() });
+        self.watched = Some(Watched { each, dispatched: Vec::new(), arrays: Vec::new(), timed: Vec::new() });
+    }
+
+    /// Tells which array a buffer belongs to, if a launch is observed that uses it.
+    pub fn name(&mut self, buffer: &Buffer, array: u64, role: &'static str) {
+        if let Some(watched) = &mut self.watched {
+            watched.arrays.push((buffer.id(), array, role));
+        }
+    }
+
+    /// Whether the launch that is being recorded is timed by itself.
+    fn times_each(&self) -> bool {
+        self.watched.as_ref().is_some_and(|watched| watched.each)
     }
 
     /// The observed launch ends: what it launched and, if it is timed by itself, its submissions.
-    pub fn unwatch(&mut self, gpu: &'static Gpu) -> (Vec<Launched>, TimedSubmissions) {
-        if self.watched.as_ref().is_some_and(|watched| watched.each) {
+    pub fn unwatch(&mut self, gpu: &'static Gpu) -> (Vec<Dispatched>, TimedSubmissions) {
+        if self.times_each() {
             self.flush(gpu);
         }
-        let watched = self.watched.take().map(|watched| (watched.launched, watched.timed));
-        let (launched, timed) = watched.unwrap_or_default();
-        (launched, TimedSubmissions(timed))
+        let watched = self.watched.take().map(|watched| (watched.dispatched, watched.timed));
+        let (dispatched, timed) = watched.unwrap_or_default();
+        (dispatched, TimedSubmissions(timed))
     }
 
     /// An observed launch has been recorded; its times are those of its submission. If another thread that needed one of
@@ -230,7 +273,7 @@ impl Recorder {
             self.flags = Some(small_buffer(gpu, "flags", (FLAGS * 4) as u64, usage)?);
         }
         // The flag belongs to the launch that follows, which must not find that there is no room for its parameters.
-        if self.slots.len() + 8 * SLOT > SLOT * SLOTS {
+        if self.slots.len() + 8 * SLOT > SLOT * SLOTS || self.passes + 8 > MOST_PASSES {
             self.flush(gpu);
         }
         self.checks.push(check);
@@ -243,15 +286,18 @@ impl Recorder {
             gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(&label) })
         });
         if self.pass.is_none() && self.watched.is_some() {
-            self.stamps = gpu.clock.stamps(gpu);
+            if self.passes == 0 {
+                self.stamps = gpu.clock.stamps(gpu);
+            }
+            self.passes += 1;
         }
-        let stamps = self.stamps.as_ref();
+        let (stamps, first) = (self.stamps.as_ref().filter(|_| self.watched.is_some()), 2 * self.passes);
         self.pass.get_or_insert_with(|| {
             let label = stream.label();
             let timestamp_writes = stamps.map(|stamps| wgpu::ComputePassTimestampWrites {
                 query_set: &stamps.set,
-                beginning_of_pass_write_index: Some(0),
-                end_of_pass_write_index: Some(1),
+                beginning_of_pass_write_index: Some(first - 2),
+                end_of_pass_write_index: Some(first - 1),
             });
             let description = wgpu::ComputePassDescriptor { label: Some(&label), timestamp_writes };
             encoder.begin_compute_pass(&description).forget_lifetime()
@@ -290,10 +336,11 @@ impl Recorder {
                 }
             };
             let stamps = self.stamps.take();
+            let passes = std::mem::take(&mut self.passes);
             if let Some(stamps) = &stamps {
-                stamps.resolve(&mut encoder);
+                stamps.resolve(&mut encoder, passes);
             }
-            let (timed, submitted) = (Timed::new(stamps), Instant::now());
+            let (timed, submitted) = (Timed::new(stamps, passes), Instant::now());
             match gpu.submissions.submit(gpu, encoder) {
                 Ok(number) => {
                     self.latest = number;
@@ -320,7 +367,7 @@ impl Recorder {
     fn time(&mut self, gpu: &'static Gpu, number: u64, timed: Timed) {
         if let Some((observer, launches)) = self.untimed.take() {
             gpu.submissions.when_finished(number, move || {
-                observer.timed(&launches, gpu.clock.read(gpu, timed));
+                observer.timed(&launches, gpu.clock.read(gpu, timed).0);
             });
         } else if let Some(watched) = self.watched.as_mut().filter(|watched| watched.each) {
             watched.timed.push((number, timed));
@@ -372,17 +419,22 @@ impl Recorder {
 pub(crate) struct TimedSubmissions(Vec<(u64, Timed)>);
 
 impl TimedSubmissions {
-    /// Waits for the GPU; from the begin of the first to the end of the last, if there was one.
-    pub fn wait(self, gpu: &'static Gpu) -> Option<Times> {
+    /// Waits for the GPU; from the begin of the first to the end of the last, if there was one, and when each of their
+    /// passes began.
+    pub fn wait(self, gpu: &'static Gpu) -> (Option<Times>, Vec<Instant>) {
+        let mut starts = Vec::new();
         let times = self.0.into_iter().map(|(number, timed)| {
             gpu.submissions.wait(number);
-            gpu.clock.read(gpu, timed)
+            let (times, of_passes) = gpu.clock.read(gpu, timed);
+            starts.extend(of_passes);
+            times
         });
-        times.reduce(|first, last| Times {
+        let times = times.reduce(|first, last| Times {
             started: first.started.min(last.started),
             ended: first.ended.max(last.ended),
             by: last.by,
-        })
+        });
+        (times, starts)
     }
 }
 
