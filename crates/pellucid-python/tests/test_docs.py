@@ -1,4 +1,4 @@
-"""The examples of docs/python.md run, in order, in one folder."""
+"""The examples of docs/python.md and docs/learning.md run, in order, in one folder."""
 
 import pathlib
 import re
@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python.md"
+DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
+PAGES = [DOCS / "python.md", DOCS / "learning.md"]
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,8 @@ def folder(request, tmp_path_factory):
 
 
 def examples():
-    return re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    return [example for text in texts for example in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)]
 
 
 @pytest.mark.parametrize("number", range(len(examples())))
@@ -29,9 +31,10 @@ def test_an_example_runs(number, folder):
 
 
 def test_there_are_examples():
-    assert len(examples()) >= 6
+    assert len(examples()) >= 10
 
 
 def test_links_lead_somewhere():
-    for target in re.findall(r"\]\(([^)#]+)\)", PAGE.read_text(encoding="utf-8")):
-        assert (PAGE.parent / target).exists(), target
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (DOCS / target).exists(), target

@@ -57,7 +57,7 @@ def test_the_names_of_mlx_are_those_of_pellucid():
 
 
 @pytest.mark.parametrize(
-    "name", ["fft.fft", "linalg.svd", "fast.cuda_kernel", "distributed.all_sum", "random.multivariate_normal"]
+    "name", ["fft.fft", "linalg.svd", "fast.cuda_kernel", "random.multivariate_normal"]
 )
 def test_a_missing_name_says_so(name):
     error = python("-m", "pellucid.mlx", "-c", f"import mlx.core as mx; mx.{name}", good=False)
@@ -82,9 +82,10 @@ def test_mlx_core_works_where_no_mlx_is_installed(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "import pellucid.mlx, mlx.core as mx\nprint((mx.arange(3) + 1).tolist())\n"
-        "try:\n    import mlx.nn\nexcept ImportError as e:\n    print(type(e).__name__)"
+        "import mlx.nn as nn, mlx.optimizers as optim\nfrom mlx.utils import tree_flatten\n"
+        "print(nn.Linear(2, 3)(mx.ones((1, 2))).shape, optim.SGD(0.1).step.item(), tree_flatten([1]))"
     )
-    assert python("-S", "-c", code) == "[1, 2, 3]\nModuleNotFoundError\n"
+    assert python("-S", "-c", code) == "[1, 2, 3]\n(1, 3) 0 [('0', 1)]\n"
 
 
 def test_no_arguments_give_help():
@@ -120,12 +121,21 @@ os._exit(0)
 """
 
 
-def test_networks_of_mlx_nn_give_what_they_give_on_mlx():
-    ours, theirs = json.loads(under(NETWORK)), json.loads(python("-c", NETWORK))
+@pytest.mark.parametrize("files", [[], ["--installed"]], ids=["ours", "installed"])
+def test_networks_of_mlx_nn_give_what_they_give_on_mlx(files):
+    ours, theirs = json.loads(python("-m", "pellucid.mlx", *files, "-c", NETWORK)), json.loads(python("-c", NETWORK))
     assert ours["parameters"] == theirs["parameters"]
     for name in theirs:
         if name != "parameters":
             np.testing.assert_allclose(ours[name], theirs[name], rtol=2e-5, atol=2e-6, err_msg=name)
+
+
+def test_the_files_of_an_installed_mlx_are_used_if_asked_for(monkeypatch):
+    code = "import mlx.nn, mlx.nn.layers.base as base, mlx.utils; print(mlx.nn.Module.__module__, base.Module is mlx.nn.Module)"
+    assert under(code) == "pellucid.nn.layers.base True\n"
+    assert python("-m", "pellucid.mlx", "--installed", "-c", code) == "mlx.nn.layers.base True\n"
+    monkeypatch.setenv("PELLUCID_MLX", "installed")
+    assert under(code) == "mlx.nn.layers.base True\n"
 
 
 def test_a_class_and_its_parameters_are_saved_and_loaded(tmp_path):

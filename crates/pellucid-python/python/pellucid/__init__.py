@@ -4,7 +4,9 @@
 
     import pellucid.core as mx
 
-Beside it, :func:`capture` writes a trace of what a block of code runs, :func:`view` shows it in the browser,
+Models are built from :mod:`pellucid.nn` and trained with :mod:`pellucid.optimizers`.
+
+Beside them, :func:`capture` writes a trace of what a block of code runs, :func:`view` shows it in the browser,
 :mod:`pellucid.trace` reads it as tables and arrays, and :mod:`pellucid.mlx` runs programs written for MLX.
 """
 
@@ -13,9 +15,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["__version__", "capture", "core", "mlx", "trace", "view"]
+__all__ = ["__version__", "capture", "core", "mlx", "nn", "optimizers", "trace", "utils", "view"]
 
-_MODULES = ("core", "mlx", "trace")
+_MODULES = ("core", "mlx", "nn", "optimizers", "trace", "utils")
 _FUNCTIONS = {"capture": "pellucid._capture", "view": "pellucid._view"}
 
 

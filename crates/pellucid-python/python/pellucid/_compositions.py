@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pellucid import _distributed
+
 
 def names(module: str) -> dict[str, Any]:
     """The names of the module ``mlx.core.<module>``; those of ``mlx.core`` for an empty text."""
@@ -31,35 +33,7 @@ def enable_compile() -> None:
     """Does nothing: a compiled function is the function itself."""
 
 
-class Group:
-    """The processes that work together. Pellucid runs in one: its group has this process alone."""
-
-    def rank(self) -> int:
-        """This process's number."""
-        return 0
-
-    def size(self) -> int:
-        """How many processes there are."""
-        return 1
-
-    def split(self, color: int, key: int = -1) -> Group:
-        """Refused: one process cannot be split."""
-        raise RuntimeError("[distributed] A group of one process cannot be split.")
-
-
-def init(strict: bool = False, backend: str = "any", **_: Any) -> Group:
-    """The group of this process alone; an error if ``strict``."""
-    if strict:
-        raise RuntimeError("[distributed] Pellucid has no distributed backend.")
-    return Group()
-
-
-def is_available(backend: str = "any") -> bool:
-    """False: there is no distributed backend."""
-    return False
-
-
 _NAMES: dict[str, dict[str, Any]] = {
     "": {"compile": compile, "disable_compile": disable_compile, "enable_compile": enable_compile},
-    "distributed": {"Group": Group, "init": init, "is_available": is_available},
+    "distributed": {name: getattr(_distributed, name) for name in _distributed.__all__},
 }

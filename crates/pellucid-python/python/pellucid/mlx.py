@@ -1,14 +1,16 @@
 """Runs programs written for MLX on Pellucid.
 
-``import pellucid.mlx``, before anything of MLX, makes ``import mlx.core as mx`` resolve to :mod:`pellucid.core`. The
-pure-Python packages of an installed MLX (``mlx.nn``, ``mlx.optimizers``, ``mlx.utils``) then run on Pellucid as far as
-the operations exist; MLX's own library is not loaded. Without an installed MLX there is only ``mlx.core``.
+``import pellucid.mlx``, before anything of MLX, makes ``import mlx.core as mx`` resolve to :mod:`pellucid.core`, and
+``mlx.nn``, ``mlx.optimizers`` and ``mlx.utils`` to Pellucid's modules of these names. MLX need not be installed; if it
+is, its library is not loaded. With ``PELLUCID_MLX=installed`` in the environment, or ``--installed`` on the command
+line, the Python files of the installed MLX are used for these three, and they run on Pellucid.
 
 From the command line, for programs that are not to be changed::
 
     python -m pellucid.mlx script.py arguments…
     python -m pellucid.mlx -m module arguments…
     python -m pellucid.mlx -c "import mlx.core as mx; print(mx.arange(3))"
+    python -m pellucid.mlx --installed script.py arguments…
 
 A name that Pellucid does not have raises an ``AttributeError`` that says so.
 """
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import os
 import runpy
 import sys
@@ -26,6 +29,13 @@ from typing import Any
 
 # MLX's modules of native code: all of them are answered here, whether or not Pellucid has something for them.
 _NATIVE = ("core", "core.cuda", "core.distributed", "core.fast", "core.fft", "core.linalg", "core.metal", "core.random")
+
+# MLX's packages of Python files, for which Pellucid has its own.
+_PYTHON = ("nn", "optimizers", "utils")
+
+
+def _uses_installed() -> bool:
+    return os.environ.get("PELLUCID_MLX", "") == "installed"
 
 
 class _Stand(ModuleType):
@@ -63,6 +73,14 @@ class _Loader(importlib.abc.Loader):
             _import_submodules()
 
 
+class _Alias(importlib.abc.Loader):
+    """Gives one of Pellucid's modules under MLX's name: the module itself, so that its classes are the same."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        sys.modules[name] = importlib.import_module("pellucid" + name.removeprefix("mlx"))
+
+
 def _is_public(name: str) -> bool:
     return not (name.startswith("__") and name.endswith("__")) or name == "__version__"
 
@@ -81,6 +99,10 @@ class _Finder(importlib.abc.MetaPathFinder):
             return importlib.machinery.ModuleSpec("mlx", _Loader(), is_package=True)
         if fullname.startswith("mlx.") and fullname.removeprefix("mlx.") in _NATIVE:
             return importlib.machinery.ModuleSpec(fullname, _Loader(), is_package=fullname == "mlx.core")
+        first, _, below = fullname.partition(".")
+        if first == "mlx" and below.partition(".")[0] in _PYTHON and not _uses_installed():
+            if importlib.util.find_spec(f"pellucid.{below}") is not None:
+                return importlib.machinery.ModuleSpec(fullname, _Alias())
         return None
 
 
@@ -99,6 +121,10 @@ def main(arguments: list[str]) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__, file=sys.stdout if arguments else sys.stderr)
         raise SystemExit(0 if arguments else 2)
+    if arguments[0] == "--installed":
+        # In the environment, programs that this one starts find it as well.
+        os.environ["PELLUCID_MLX"] = "installed"
+        return main(arguments[1:])
     what, *rest = arguments
     if what in ("-m", "-c") and not rest:
         raise SystemExit(f"error: {what} needs something to run")

@@ -43,7 +43,9 @@ def cross_entropy(
     if targets.shape != (logits.shape if probabilities else tuple(rest)):
         raise ValueError(f"[cross_entropy] Targets of shape {targets.shape} do not fit logits of shape {logits.shape}.")
     if probabilities:
-        score = mx.sum(logits * targets, axis=axis)
+        # Measured from the largest logit, which also settles what targets that do not add up to one mean.
+        top = mx.stop_gradient(mx.max(logits, axis=axis, keepdims=True))
+        score = mx.sum((logits - top) * targets, axis=axis) + top.squeeze(axis)
     else:
         score = mx.take_along_axis(logits, mx.expand_dims(targets, axis), axis).squeeze(axis)
     if label_smoothing > 0:
@@ -138,7 +140,7 @@ def triplet_loss(
 ) -> mx.array:
     """How much farther anchors are from positives than from negatives, plus the margin, and zero if that is negative."""
     def distance(a: mx.array, b: mx.array) -> mx.array:
-        return mx.sqrt(mx.sum(mx.power(a - b, p), axis=axis) + eps)
+        return mx.power(mx.sum(mx.power(mx.abs(a - b), p), axis=axis) + eps, 1 / p)
 
     loss = mx.maximum(distance(anchors, positives) - distance(anchors, negatives) + margin, 0)
     return _reduce(loss, reduction)

@@ -24,7 +24,7 @@ class Convolution(Module):
             raise ValueError(
                 f"[{type(self).__name__}] The {in_channels} input channels cannot be divided into {groups} groups."
             )
-        scale = math.sqrt(1 / (in_channels * math.prod(kernel)))
+        scale = math.sqrt(1 / (in_channels // groups * math.prod(kernel)))
         self.weight = mx.random.uniform(-scale, scale, (out_channels, *kernel, in_channels // groups))
         if bias:
             self.bias = mx.zeros((out_channels,))

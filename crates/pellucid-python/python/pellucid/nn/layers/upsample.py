@@ -22,7 +22,16 @@ def _positions(size: int, scale: float, align_corners: bool) -> list[float]:
     if align_corners:
         step = (size - 1) / (count - 1) if count > 1 else 0.0
         return [i * step for i in range(count)]
-    return [(i + 0.5) / scale - 0.5 for i in range(count)]
+    # The middle of the result lies on the middle of the input, whatever was cut off to a whole number.
+    return [(i - (count - 1) / 2) / scale + (size - 1) / 2 for i in range(count)]
+
+
+def _nearest(size: int, scale: float) -> list[int]:
+    """The element for each position: the closest when the input grows, the first it covers when it shrinks."""
+    count = int(scale * size)
+    if count < size:
+        return [i * size // count for i in range(count)]
+    return [min(max(round((i + 0.5) * size / count - 0.5), 0), size - 1) for i in range(count)]
 
 
 def _tent(distance: float) -> float:
@@ -126,8 +135,7 @@ class Upsample(Module):
         for axis, scale in enumerate(scales, 1):
             size = x.shape[axis]
             if self.mode == "nearest":
-                nearest = [min(max(round(p), 0), size - 1) for p in _positions(size, scale, False)]
-                x = mx.take(x, mx.array(nearest, dtype=mx.uint32), axis=axis)
+                x = mx.take(x, mx.array(_nearest(size, scale), dtype=mx.uint32), axis=axis)
             else:
                 x = _apply(x, axis, self._taps(size, scale))
         return x
