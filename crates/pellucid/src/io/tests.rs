@@ -120,7 +120,7 @@ fn safetensors_of_mlx_without_notes_is_read() {
 
 #[test]
 fn damaged_npy_files_are_refused_with_the_reason() {
-    refused(b"", "not a .npy, .npz or .safetensors file");
+    refused(b"", "not a .npy, .npz, .safetensors or .gguf file");
     refused(b"\x93NUMPY\x01\x00", "cut short");
     refused(&npy(4, "{}", b""), "version 4");
     refused(&npy(1, "{}", b""), "no 'descr'");
@@ -206,8 +206,8 @@ fn damaged_safetensors_files_are_refused_with_the_reason() {
     refused(&safetensors_file(gap, &[0; 6]), "offset");
     let long = r#"{"a":{"data_offsets":[0,4],"dtype":"U8","shape":[4]}}"#;
     refused(&safetensors_file(long, &[0; 9]), "the arrays have 4 bytes, but 9 follow the header");
-    let other = r#"{"a":{"data_offsets":[0,4],"dtype":"F8_E4M3","shape":[4]}}"#;
-    refused(&safetensors_file(other, &[0; 4]), "F8_E4M3");
+    let other = r#"{"a":{"data_offsets":[0,4],"dtype":"F8_E4M3FNUZ","shape":[4]}}"#;
+    refused(&safetensors_file(other, &[0; 4]), "F8_E4M3FNUZ");
     refused(&safetensors_file("{\"a\":[", b""), "damaged header");
 }
 
