@@ -83,10 +83,13 @@ pub(super) fn outliers_with(trace: &Trace, index: &Index) -> Result<Outliers> {
     Ok(all)
 }
 
+/// Time, begin and row of a launch.
+type Timed = (u64, i64, u32);
+
 /// All of them, by row.
 pub(super) fn found(trace: &Trace, index: &Index) -> Result<Vec<Outlier>> {
     let table = trace.launches()?;
-    let mut kernels: HashMap<(&str, &str), Vec<(u64, i64, u32)>> = HashMap::new();
+    let mut kernels: HashMap<(&str, &str), Vec<Timed>> = HashMap::new();
     for (row, launch) in table.iter().enumerate() {
         // Parts of a submission's time say nothing about single launches.
         if launch.timed_by != "gpu submission" {
