@@ -266,7 +266,7 @@ impl Compiled {
         from_arguments: usize,
         key: Key,
     ) -> PyResult<(Arc<Graph>, Bound<'py, PyAny>, usize)> {
-        let trace = Trace::of_whole();
+        let trace = if self.shapeless { Trace::of_any_size() } else { Trace::of_whole() };
         let variables = attributed(py, || {
             arrays
                 .iter()

@@ -6,6 +6,7 @@ use super::{cast, constant, counting, filled, operand::Operand, shaped, signed};
 use crate::array::{Array, Dtype, Inputs, Shape, Sizes, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::{Op, Scalar};
+use crate::transform::{Refit, is_shapeless, noted};
 
 /// An array of zeros.
 ///
@@ -70,6 +71,12 @@ fn converted(value: Scalar, dtype: Dtype) -> Scalar {
     }
 }
 
+/// Makes an array in the shape of another one: a function that is recorded for arrays of any size finds it again.
+#[track_caller]
+fn like(a: &Array, make: impl FnOnce() -> Array) -> Array {
+    if is_shapeless() { noted(Refit::Like(a.clone()), make) } else { make() }
+}
+
 /// Zeros with the shape and type of an array.
 ///
 /// # Errors
@@ -77,7 +84,7 @@ fn converted(value: Scalar, dtype: Dtype) -> Scalar {
 #[track_caller]
 pub fn zeros_like(a: &Array) -> Array {
     ok!(a);
-    zeros(a.shape_ref(), a.dtype())
+    like(a, || zeros(a.shape_ref(), a.dtype()))
 }
 
 /// Ones with the shape and type of an array.
@@ -87,7 +94,7 @@ pub fn zeros_like(a: &Array) -> Array {
 #[track_caller]
 pub fn ones_like(a: &Array) -> Array {
     ok!(a);
-    ones(a.shape_ref(), a.dtype())
+    like(a, || ones(a.shape_ref(), a.dtype()))
 }
 
 /// A value with the shape of an array, and its type unless another is given.
@@ -97,7 +104,7 @@ pub fn ones_like(a: &Array) -> Array {
 #[track_caller]
 pub fn full_like<'a>(a: &Array, value: impl Into<Operand<'a>>, dtype: impl Into<Option<Dtype>>) -> Array {
     ok!(a);
-    full(a.shape_ref(), value, dtype.into().unwrap_or(a.dtype()))
+    like(a, || full(a.shape_ref(), value, dtype.into().unwrap_or(a.dtype())))
 }
 
 /// Zeros, by MLX's other name.

@@ -5,10 +5,11 @@ use smallvec::{SmallVec, smallvec};
 use super::elementwise::{conj, multiply};
 use super::reduce::sum;
 use super::shape::{broadcast_to, permuted, swapaxes};
-use super::{apply2, cast, flat, shaped};
+use super::{apply2, cast, flat, shaped, shaped_by};
 use crate::array::{Array, Dtype, Inputs, Integer, Shape, check_axis_count, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Float, Op};
+use crate::transform::Dim;
 
 /// Two inputs with at least two axes each, and the axes of the product that vectors had added.
 struct Factors {
@@ -48,9 +49,28 @@ impl Factors {
             return Err(Error::shape(function, message));
         }
         let (row, column) = (a.ndim() == 1, b.ndim() == 1);
-        let a = if row { shaped(a, Shape::from([1, k])) } else { a.clone() };
-        let b = if column { shaped(b, Shape::from([k, 1])) } else { b.clone() };
+        let a = if row {
+            shaped_by(a, Shape::from([1, k]), || smallvec![Dim::Is(1), Dim::Rest])
+        } else {
+            a.clone()
+        };
+        let b = if column {
+            shaped_by(b, Shape::from([k, 1]), || smallvec![Dim::Rest, Dim::Is(1)])
+        } else {
+            b.clone()
+        };
         Ok(Factors { a: cast(&a, dtype), b: cast(&b, dtype), row, column })
+    }
+
+    /// The product without the axes that vectors had added.
+    #[track_caller]
+    fn without_added(&self, product: &Array) -> Array {
+        if !self.row && !self.column {
+            return product.clone();
+        }
+        let (rank, shape) = (product.ndim(), self.shape(product.shape_ref()));
+        let kept = |axis: &usize| !(self.column && *axis + 1 == rank || self.row && *axis + 2 == rank);
+        shaped_by(product, shape, || (0..rank).filter(kept).map(Dim::Of).collect())
     }
 
     /// The product's shape without the axes that vectors had added.
@@ -85,7 +105,7 @@ pub fn matmul(a: &Array, b: &Array) -> Array {
     ok!(a, b);
     let factors = ok!(Factors::new("matmul", a, b, a.dtype().promote(b.dtype())));
     let product = apply2(Op::Matmul, factors.a.clone(), factors.b.clone());
-    shaped(&product, factors.shape(product.shape_ref()))
+    factors.without_added(&product)
 }
 
 /// `alpha · (a @ b) + beta · c`.
@@ -109,8 +129,8 @@ pub fn addmm(c: &Array, a: &Array, b: &Array, alpha: f64, beta: f64) -> Array {
         }
         c = shaped(&broadcast_to(&c, &shape), full);
     }
-    let inputs: Inputs = smallvec![c, factors.a, factors.b];
-    shaped(&Array::from_op(Op::Addmm { alpha: Float(alpha), beta: Float(beta) }, inputs), shape)
+    let inputs: Inputs = smallvec![c, factors.a.clone(), factors.b.clone()];
+    factors.without_added(&Array::from_op(Op::Addmm { alpha: Float(alpha), beta: Float(beta) }, inputs))
 }
 
 /// Products summed over the last axis of both; with a single element, its multiple.

@@ -57,6 +57,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::array::{Array, Dtype, Inputs, Shape, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::{Op, Scalar, SliceSpec};
+use crate::transform::{Dim, Refit, is_shapeless, noted};
 
 /// An operation on one array.
 #[track_caller]
@@ -83,10 +84,20 @@ fn shaped(a: &Array, shape: Shape) -> Array {
     if *a.shape_ref() == shape { a.clone() } else { apply(Op::Reshape { shape }, a) }
 }
 
+/// As [`shaped`], where the sizes come from those of the array: a function that is recorded for arrays of any size finds
+/// them again.
+#[track_caller]
+fn shaped_by(a: &Array, shape: Shape, dims: impl FnOnce() -> SmallVec<[Dim; 4]>) -> Array {
+    if !is_shapeless() {
+        return shaped(a, shape);
+    }
+    noted(Refit::Dims(dims()), || apply(Op::Reshape { shape }, a))
+}
+
 /// All elements along one axis.
 #[track_caller]
 fn flat(a: &Array) -> Array {
-    shaped(a, Shape::from(a.size()))
+    shaped_by(a, Shape::from(a.size()), || smallvec![Dim::Rest])
 }
 
 /// The array and a position of one of its axes: a flat array for `None`, which is how MLX reads a missing axis.

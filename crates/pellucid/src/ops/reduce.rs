@@ -2,13 +2,17 @@
 
 use smallvec::SmallVec;
 
-use super::elementwise::{abs, add, divide, exp, isnan, multiply, not_equal, sqrt, square, subtract, where_};
+use super::creation::full_like;
+use super::elementwise::{
+    abs, add, divide, exp, isnan, maximum, multiply, not_equal, sqrt, square, subtract, where_,
+};
 use super::shape::permuted;
 use super::sort::sort;
 use super::{apply, cast, flat, shaped, slice_axis};
 use crate::array::{Array, Axes, Axis, Dtype, Shape, fail, ok};
 use crate::error::{Error, Result};
 use crate::op::{ArgReduceOp, Op, ReduceOp};
+use crate::transform::is_shapeless;
 
 #[track_caller]
 fn reduce(op: ReduceOp, a: &Array, axes: &Axes, keepdims: bool) -> Array {
@@ -113,8 +117,20 @@ pub fn mean(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Array {
         Dtype::Int64 | Dtype::Uint64 => cast(a, Dtype::Float32),
         _ => a.clone(),
     };
-    let total = reduce(ReduceOp::Sum, &wide, &axes, keepdims);
-    multiply(&cast(&total, a.dtype().to_inexact()), 1.0 / n as f64)
+    let total = cast(&reduce(ReduceOp::Sum, &wide, &axes, keepdims), a.dtype().to_inexact());
+    if is_shapeless() {
+        return divide(&total, counted(a, &axes, keepdims, 0, total.dtype()));
+    }
+    multiply(&total, 1.0 / n as f64)
+}
+
+/// How many elements are combined into one, less some: counted when it runs, for functions that are recorded for arrays
+/// of any size.
+#[track_caller]
+fn counted(a: &Array, axes: &Axes, keepdims: bool, less: usize, dtype: Dtype) -> Array {
+    let ones = full_like(a, 1, Dtype::Float32);
+    let count = subtract(reduce(ReduceOp::Sum, &ones, axes, keepdims), less as f64);
+    cast(&maximum(&count, 0), dtype)
 }
 
 /// Variance: the mean of squared distances from the mean, divided by `n − ddof` instead of `n`. Integers and complex
@@ -132,7 +148,12 @@ pub fn var(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Arr
     if ddof == 0 {
         return mean(&squares, axes, keepdims);
     }
-    divide(reduce(ReduceOp::Sum, &squares, &axes, keepdims), n.saturating_sub(ddof) as f64)
+    let total = reduce(ReduceOp::Sum, &squares, &axes, keepdims);
+    if is_shapeless() {
+        let count = counted(a, &axes, keepdims, ddof, total.dtype());
+        return divide(total, count);
+    }
+    divide(total, n.saturating_sub(ddof) as f64)
 }
 
 /// Standard deviation: the square root of [`var`].

@@ -2,12 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::{apply, cast, shaped, slice, whole};
+use super::{apply, cast, shaped, shaped_by, slice, whole};
 use crate::array::{
     Array, ArrayList, Axes, Dtype, Integer, Shape, Sizes, check_axis_count, fail, ok, resolve_axis,
 };
 use crate::error::{Error, Result};
 use crate::op::{Op, StridedSpec};
+use crate::transform::Dim;
 
 /// Sizes in which one may be −1 and is found from the number of elements.
 fn inferred(function: &'static str, sizes: &[i64], elements: usize) -> Result<Shape> {
@@ -56,7 +57,9 @@ fn inferred(function: &'static str, sizes: &[i64], elements: usize) -> Result<Sh
 #[track_caller]
 pub fn reshape(a: &Array, shape: impl Into<Sizes>) -> Array {
     ok!(a);
-    shaped(a, ok!(inferred("reshape", &shape.into().numbers(), a.size())))
+    let sizes = shape.into().numbers();
+    let dim = |&size: &i64| usize::try_from(size).map_or(Dim::Rest, Dim::Is);
+    shaped_by(a, ok!(inferred("reshape", &sizes, a.size())), || sizes.iter().map(dim).collect())
 }
 
 /// Neighbouring axes joined into one, from `start_axis` to `end_axis`. Axes beyond the array are brought to its ends,
@@ -81,7 +84,10 @@ pub fn flatten(a: &Array, start_axis: impl Integer, end_axis: impl Integer) -> A
     let (start, end) = (start as usize, end as usize);
     let joined = Shape::from(&a.shape()[start..=end]).elements();
     let dims = a.shape()[..start].iter().copied().chain([joined]).chain(a.shape()[end + 1..].iter().copied());
-    shaped(a, dims.collect())
+    shaped_by(a, dims.collect(), || {
+        let before = (0..start).map(Dim::Of);
+        before.chain([Dim::Joined(start..end + 1)]).chain((end + 1..a.ndim()).map(Dim::Of)).collect()
+    })
 }
 
 /// An axis divided into several. One size may be −1 and is found from the others.
@@ -93,13 +99,19 @@ pub fn unflatten(a: &Array, axis: impl Integer, shape: impl Into<Sizes>) -> Arra
     ok!(a);
     let axis = ok!(resolve_axis("unflatten", axis.to_i64(), a.ndim()));
     let size = a.shape()[axis];
-    let parts = ok!(inferred("unflatten", &shape.into().numbers(), size));
+    let shape = shape.into().numbers();
+    let parts = ok!(inferred("unflatten", &shape, size));
     if parts.is_empty() || parts.elements() != size {
         let message = format!("axis {axis} of size {size} cannot be divided into {parts}");
         return fail(Error::shape("unflatten", message));
     }
     let dims = a.shape()[..axis].iter().chain(parts.iter()).chain(&a.shape()[axis + 1..]);
-    shaped(a, dims.copied().collect())
+    shaped_by(a, dims.copied().collect(), || {
+        let named = shape.iter().filter_map(|&size| usize::try_from(size).ok()).product();
+        let part = |&size: &i64| usize::try_from(size).map_or(Dim::Part(axis, named), Dim::Is);
+        let before = (0..axis).map(Dim::Of);
+        before.chain(shape.iter().map(part)).chain((axis + 1..a.ndim()).map(Dim::Of)).collect()
+    })
 }
 
 /// Axes in this order; the array itself if it is the order they have.
@@ -196,8 +208,10 @@ pub fn squeeze(a: &Array, axes: impl Into<Axes>) -> Array {
         let message = format!("axis {axis} of shape {} has size {}, not 1", a.shape_ref(), a.shape()[axis]);
         return fail(Error::shape("squeeze", message));
     }
-    let kept = |&(axis, &size): &(usize, &usize)| size != 1 || !axes.contains(&axis);
-    shaped(a, a.shape().iter().enumerate().filter(kept).map(|(_, &size)| size).collect())
+    let kept: SmallVec<[usize; 4]> =
+        (0..a.ndim()).filter(|axis| a.shape()[*axis] != 1 || !axes.contains(axis)).collect();
+    let shape = kept.iter().map(|&axis| a.shape()[axis]).collect();
+    shaped_by(a, shape, || kept.iter().map(|&axis| Dim::Of(axis)).collect())
 }
 
 /// New axes of size one, at these places of the result.
@@ -215,10 +229,12 @@ pub fn expand_dims(a: &Array, axes: impl Into<Axes>) -> Array {
     ok!(check_axis_count("expand_dims", a.ndim().saturating_add(list.len())));
     let places = ok!(axes.resolve("expand_dims", a.ndim() + list.len()));
     let mut shape = a.shape_ref().clone();
+    let mut dims: SmallVec<[Dim; 4]> = (0..a.ndim()).map(Dim::Of).collect();
     for place in places {
         shape.insert(place, 1);
+        dims.insert(place, Dim::Is(1));
     }
-    shaped(a, shape)
+    shaped_by(a, shape, || dims)
 }
 
 /// The array repeated along new and size-one axes up to a shape, without copying.

@@ -189,7 +189,7 @@ fn replay(items: &[Rc<Item>], again: &mut Slots<Array>) -> Items {
                     *again.slot(old.id()) = Some(new.clone());
                 }
                 let outputs = outputs.into_iter().collect();
-                made.push(Rc::new(Item::Call(Call { op: call.op.clone(), inputs, outputs })));
+                made.push(Rc::new(Item::Call(Call { op: call.op.clone(), inputs, outputs, refit: None })));
             }
             Item::Custom(call) => made.push(Rc::new(Item::Custom(CustomCall {
                 rule: call.rule.clone(),

@@ -6,10 +6,11 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::refit::{Refit, is_fixed, reshaped, shape_from};
 use super::slots::Slots;
 use super::trace::{Call, Item, Trace, is_symbolic};
-use crate::array::{Array, Inputs, Made};
-use crate::call_site::CallSite;
+use crate::array::{Array, Inputs, Made, Shape};
+use crate::call_site::{CallSite, with_call_site};
 use crate::error::{Error, Result};
 use crate::op::{Op, Spec};
 use crate::region::Origin;
@@ -30,6 +31,41 @@ pub(crate) struct Step {
     pub stream: Stream,
     pub origin: Origin,
     pub label: Option<Box<str>>,
+    /// Where a shape that it names comes from.
+    pub refit: Option<Refit<u32>>,
+    /// The shapes it was made for, if it fits no others.
+    pub fixed: Option<Vec<Shape>>,
+}
+
+impl Step {
+    /// The operation for inputs of other sizes.
+    fn for_sizes(&self, inputs: &[Array], values: &[Option<Array>]) -> Result<Op> {
+        let other = |fixed: &Vec<Shape>| fixed.iter().zip(inputs).any(|(was, is)| was != is.shape_ref());
+        if self.fixed.as_ref().is_some_and(other) {
+            let message = format!(
+                "{} (called at {}) names positions of the array it was recorded for and cannot infer output shapes for \
+                 others; compile without shapeless=True",
+                self.op.name(),
+                self.site
+            );
+            return Err(Error::shape("compile", message));
+        }
+        let shape = match &self.refit {
+            None => return Ok(self.op.clone()),
+            Some(Refit::Like(number)) => {
+                values[*number as usize].as_ref().map(|like| like.shape_ref().clone())
+            }
+            Some(Refit::Dims(dims)) => inputs.first().and_then(|input| shape_from(dims, input.shape())),
+        };
+        match shape {
+            Some(shape) => Ok(reshaped(&self.op, shape)),
+            None => {
+                let message =
+                    format!("{} (called at {}) does not fit the new sizes", self.op.name(), self.site);
+                Err(Error::shape("compile", message))
+            }
+        }
+    }
 }
 
 /// A function that was recorded.
@@ -68,6 +104,9 @@ impl Graph {
                 && call.outputs.iter().any(|y| needed.has(y.id()))
             {
                 call.inputs.iter().for_each(|x| *needed.slot(x.id()) = Some(()));
+                if let Some(Refit::Like(like)) = &call.refit {
+                    *needed.slot(like.id()) = Some(());
+                }
                 kept.push(item.clone());
             }
         }
@@ -113,7 +152,7 @@ impl Graph {
 
     /// The function on other arrays of the same shapes and types: nodes like those of the trace, from the same lines.
     pub fn call(&self, inputs: &[Array]) -> Vec<Array> {
-        self.make(inputs, |step, inputs| {
+        self.make(inputs, |step, inputs, _| {
             Array::from_known(Made {
                 op: step.op.clone(),
                 inputs,
@@ -130,14 +169,21 @@ impl Graph {
     /// # Errors
     /// Those of the operations that do not fit the new shapes.
     pub fn call_shapeless(&self, inputs: &[Array]) -> Result<Vec<Array>> {
-        let made = self.make(inputs, |step, inputs| {
-            crate::call_site::with_call_site(step.site, || Array::from_op_many(step.op.clone(), inputs))
+        let made = self.make(inputs, |step, inputs, values| {
+            with_call_site(step.site, || match step.for_sizes(&inputs, values) {
+                Ok(op) => Array::from_op_many(op, inputs),
+                Err(error) => step.results.iter().map(|_| Array::from(error.clone())).collect(),
+            })
         });
         made.iter().try_for_each(Array::check)?;
         Ok(made)
     }
 
-    fn make(&self, inputs: &[Array], step: impl Fn(&Step, Inputs) -> SmallVec<[Array; 1]>) -> Vec<Array> {
+    fn make(
+        &self,
+        inputs: &[Array],
+        step: impl Fn(&Step, Inputs, &[Option<Array>]) -> SmallVec<[Array; 1]>,
+    ) -> Vec<Array> {
         let mut values: Vec<Option<Array>> = vec![None; self.values as usize];
         for (place, input) in inputs.iter().enumerate() {
             values[place] = Some(input.clone());
@@ -147,7 +193,7 @@ impl Graph {
         }
         for call in &self.steps {
             let inputs: Inputs = call.inputs.iter().filter_map(|&i| values[i as usize].clone()).collect();
-            for (result, number) in step(call, inputs).into_iter().zip(call.first..) {
+            for (result, number) in step(call, inputs, &values).into_iter().zip(call.first..) {
                 if let Some(label) = &call.label {
                     result.label(label.clone());
                 }
@@ -186,9 +232,17 @@ impl Builder {
             self.numbers.insert(call.outputs[0].id(), inputs[0]);
             return Ok(());
         }
+        let refit = match &call.refit {
+            Some(Refit::Like(like)) => Some(Refit::Like(self.number(like)?)),
+            Some(Refit::Dims(dims)) => Some(Refit::Dims(dims.clone())),
+            None => None,
+        };
+        let fixed =
+            is_fixed(&call.op).then(|| call.inputs.iter().map(|x| x.shape_ref().clone()).collect::<Vec<_>>());
         let key = (call.op.clone(), inputs);
-        let first = match self.known.get(&key) {
-            Some(&first) => first,
+        let known = if call.refit.is_none() { self.known.get(&key).copied() } else { None };
+        let first = match known {
+            Some(first) => first,
             None => {
                 let first = self.graph.values;
                 self.graph.values += call.outputs.len() as u32;
@@ -206,8 +260,12 @@ impl Builder {
                     stream: node.stream,
                     origin: node.origin,
                     label: call.outputs[0].label_text().map(Into::into),
+                    refit,
+                    fixed,
                 });
-                self.known.insert(key, first);
+                if call.refit.is_none() {
+                    self.known.insert(key, first);
+                }
                 first
             }
         };

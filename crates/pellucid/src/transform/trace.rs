@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use smallvec::SmallVec;
 
 use super::custom::Rule;
+use super::refit::{self, Refit};
 use crate::array::{Array, Dtype, Inputs, NodeRef, Shape, State};
 use crate::call_site::CallSite;
 use crate::error::{Error, Result};
@@ -30,6 +31,8 @@ pub(super) struct Call {
     pub op: Op,
     pub inputs: Inputs,
     pub outputs: SmallVec<[Array; 1]>,
+    /// Where a shape that it names comes from, if the function is recorded for arrays of any size.
+    pub refit: Option<Refit<Array>>,
 }
 
 /// A call of a function that brings rules of its own.
@@ -90,7 +93,8 @@ fn mark_in(session: u32, inputs: &[Array]) -> u32 {
 #[cold]
 pub(crate) fn record(op: Op, inputs: Inputs, outputs: &[Array]) {
     let outputs = outputs.iter().cloned().collect();
-    push(Item::Call(Call { op, inputs, outputs }));
+    let refit = refit::take(&op);
+    push(Item::Call(Call { op, inputs, outputs, refit }));
 }
 
 pub(super) fn push(item: Item) {
@@ -151,6 +155,8 @@ pub fn check_async<'a>(arrays: impl IntoIterator<Item = &'a Array>) -> Result<()
 pub struct Trace {
     start: usize,
     open: bool,
+    /// Whether the enclosing level records a function for arrays of any size.
+    shapeless: bool,
     /// Belongs to the tape of its thread.
     _thread: PhantomData<*const ()>,
 }
@@ -167,7 +173,7 @@ impl Trace {
         if kind == Kind::Whole {
             ALL.set(true);
         }
-        Trace { start: len(), open: true, _thread: PhantomData }
+        Trace { start: len(), open: true, shapeless: refit::is_shapeless(), _thread: PhantomData }
     }
 
     /// A level for derivatives, and its variables: they have the elements of `primals`, and are told apart from them.
@@ -190,6 +196,13 @@ impl Trace {
         Trace::open(Kind::Whole)
     }
 
+    /// As [`of_whole`](Trace::of_whole), for a function that is called with arrays of other sizes.
+    pub fn of_any_size() -> Trace {
+        let trace = Trace::of_whole();
+        refit::set_shapeless(true);
+        trace
+    }
+
     /// A variable without elements.
     #[track_caller]
     pub fn placeholder(&self, shape: Shape, dtype: Dtype) -> Result<Array> {
@@ -207,6 +220,7 @@ impl Trace {
 
     fn close(&mut self, keep: bool) -> Items {
         self.open = false;
+        refit::set_shapeless(self.shapeless);
         let (items, outermost, all) = TAPE.with_borrow_mut(|tape| {
             tape.levels.pop();
             let outermost = tape.levels.is_empty();

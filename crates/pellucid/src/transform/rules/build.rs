@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::array::{Array, Dtype, Inputs, Shape};
 use crate::op::{BinaryOp, Dims, Op, ReduceOp, Scalar, ScanOp, SliceSpec, UnaryOp};
+use crate::transform::refit::{Dim, Refit, is_shapeless, noted};
 
 #[track_caller]
 pub(crate) fn apply(op: Op, inputs: &[&Array]) -> Array {
@@ -29,7 +30,16 @@ pub(crate) fn zero(dtype: Dtype) -> Array {
 
 #[track_caller]
 pub(crate) fn zeros_like(a: &Array) -> Array {
-    full(0i64, a.shape_ref(), a.dtype())
+    full_like(0i64, a, a.dtype())
+}
+
+/// One value in the shape of an array.
+#[track_caller]
+pub(crate) fn full_like(value: impl Into<Scalar>, like: &Array, dtype: Dtype) -> Array {
+    if !is_shapeless() {
+        return full(value, like.shape_ref(), dtype);
+    }
+    noted(Refit::Like(like.clone()), || full(value, like.shape_ref(), dtype))
 }
 
 #[track_caller]
@@ -104,6 +114,24 @@ pub(crate) fn cast(a: &Array, dtype: Dtype) -> Array {
 #[track_caller]
 pub(crate) fn reshape(a: &Array, shape: &[usize]) -> Array {
     if a.shape() == shape { a.clone() } else { apply(Op::Reshape { shape: Shape::from(shape) }, &[a]) }
+}
+
+/// The elements in the shape of another array.
+#[track_caller]
+pub(crate) fn reshape_like(a: &Array, like: &Array) -> Array {
+    if !is_shapeless() {
+        return reshape(a, like.shape());
+    }
+    noted(Refit::Like(like.clone()), || apply(Op::Reshape { shape: like.shape_ref().clone() }, &[a]))
+}
+
+/// The array repeated to the shape of another one.
+#[track_caller]
+pub(crate) fn broadcast_like(a: &Array, like: &Array) -> Array {
+    if !is_shapeless() {
+        return broadcast(a, like.shape());
+    }
+    noted(Refit::Like(like.clone()), || apply(Op::Broadcast { shape: like.shape_ref().clone() }, &[a]))
 }
 
 #[track_caller]
@@ -211,17 +239,27 @@ pub(crate) fn counting(len: usize) -> Array {
 pub(crate) fn with_reduced(a: &Array, shape: &[usize], axes: &[usize]) -> Array {
     let kept: Vec<usize> =
         shape.iter().enumerate().map(|(i, &d)| if axes.contains(&i) { 1 } else { d }).collect();
-    reshape(a, &kept)
+    if !is_shapeless() || a.ndim() == shape.len() {
+        return reshape(a, &kept);
+    }
+    let mut own = 0..a.ndim();
+    let dim = |axis: usize| match axes.contains(&axis) {
+        true => Dim::Is(1),
+        false => own.next().map_or(Dim::Is(1), Dim::Of),
+    };
+    let dims = (0..shape.len()).map(dim).collect();
+    noted(Refit::Dims(dims), || apply(Op::Reshape { shape: Shape::from(&*kept) }, &[a]))
 }
 
-/// The sum over all axes along which an array of this shape was repeated: what broadcasting becomes in reverse.
+/// The sum over all axes along which `like` was repeated: what broadcasting becomes in reverse.
 #[track_caller]
-pub(crate) fn unbroadcast(g: &Array, shape: &[usize]) -> Array {
+pub(crate) fn unbroadcast(g: &Array, like: &Array) -> Array {
+    let shape = like.shape();
     if g.shape() == shape {
         return g.clone();
     }
     let missing = g.ndim() - shape.len();
     let repeated = |axis: &usize| *axis < missing || (shape[*axis - missing] == 1 && g.shape()[*axis] != 1);
     let axes: Vec<usize> = (0..g.ndim()).filter(repeated).collect();
-    reshape(&sum(g, &axes, true), shape)
+    reshape_like(&sum(g, &axes, true), like)
 }

@@ -263,7 +263,7 @@ fn share(a: &Array, b: &Array, y: &Array) -> Array {
 pub(super) fn binary_vjp(op: BinaryOp, call: &Call, of: usize, g: &Array) -> Option<Array> {
     let (a, b) = (&call.inputs[0], &call.inputs[1]);
     let whole = binary_part(op, of, a, b, &call.outputs[0]).pull(g)?;
-    Some(unbroadcast(&whole, call.inputs[of].shape()))
+    Some(unbroadcast(&whole, &call.inputs[of]))
 }
 
 #[track_caller]
@@ -272,14 +272,14 @@ pub(super) fn binary_jvp(op: BinaryOp, call: &Call, tangents: &[Option<Array>]) 
     let compares = y.dtype() == Dtype::Bool && a.dtype() != Dtype::Bool;
     if compares && let Some(t) = tangents.iter().flatten().next() {
         // Flat everywhere, in the type that tangents have.
-        return Some(full(0i64, y.shape_ref(), t.dtype()));
+        return Some(full_like(0i64, y, t.dtype()));
     }
     let part = |of: usize| tangents[of].as_ref().and_then(|t| binary_part(op, of, a, b, y).push(t));
     let sum = match (part(0), part(1)) {
         (Some(a), Some(b)) => add(&a, &b),
         (one, other) => one.or(other)?,
     };
-    Some(broadcast(&sum, y.shape()))
+    Some(broadcast_like(&sum, y))
 }
 
 #[track_caller]
@@ -291,7 +291,7 @@ pub(super) fn select_vjp(call: &Call, of: usize, g: &Array) -> Option<Array> {
         2 => select(condition, &none, g),
         _ => return None,
     };
-    Some(unbroadcast(&whole, call.inputs[of].shape()))
+    Some(unbroadcast(&whole, &call.inputs[of]))
 }
 
 #[track_caller]
@@ -302,7 +302,7 @@ pub(super) fn select_jvp(call: &Call, tangents: &[Option<Array>]) -> Option<Arra
     }
     let or_zero = |t: &Option<Array>| t.clone().unwrap_or_else(|| zero(y.dtype()));
     let chosen = select(&call.inputs[0], &or_zero(&tangents[1]), &or_zero(&tangents[2]));
-    Some(broadcast(&chosen, y.shape()))
+    Some(broadcast_like(&chosen, y))
 }
 
 /// The same function, with lanes of lower rank widened so that the batch axis meets the batch axis.

@@ -19,7 +19,7 @@ fn pull(a: &Array, b: &Array, first: bool, g: &Array) -> Array {
     }
     let other = matrix_transpose(&conj(other));
     let whole = if first { matmul(g, &other) } else { matmul(&other, g) };
-    unbroadcast(&whole, own.shape())
+    unbroadcast(&whole, own)
 }
 
 #[track_caller]
@@ -36,7 +36,7 @@ fn scaled(a: &Array, factor: f64) -> Array {
 #[track_caller]
 pub(super) fn addmm_vjp(alpha: f64, beta: f64, call: &Call, of: usize, g: &Array) -> Array {
     match of {
-        0 => unbroadcast(&scaled(g, beta), call.inputs[0].shape()),
+        0 => unbroadcast(&scaled(g, beta), &call.inputs[0]),
         _ => pull(&call.inputs[1], &call.inputs[2], of == 1, &scaled(g, alpha)),
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn matmul_jvp(call: &Call, tangents: &[Option<Array>]) -> Option<Arra
 #[track_caller]
 pub(super) fn addmm_jvp(alpha: f64, beta: f64, call: &Call, tangents: &[Option<Array>]) -> Option<Array> {
     let product = product_jvp(&call.inputs[1], &call.inputs[2], &tangents[1..]).map(|p| scaled(&p, alpha));
-    let added = tangents[0].as_ref().map(|t| broadcast(&scaled(t, beta), call.outputs[0].shape()));
+    let added = tangents[0].as_ref().map(|t| broadcast_like(&scaled(t, beta), &call.outputs[0]));
     match (product, added) {
         (Some(p), Some(c)) => Some(add(&p, &c)),
         (one, other) => one.or(other),

@@ -13,8 +13,8 @@ pub(super) fn reduce_vjp(op: ReduceOp, axes: &Dims, call: &Call, g: &Array) -> O
     let g = with_reduced(g, x.shape(), axes);
     match op {
         // Truth values are counted, and so is what flows back to them.
-        ReduceOp::Sum if x.dtype() == Dtype::Bool => Some(broadcast(&g, x.shape())),
-        ReduceOp::Sum => Some(broadcast(&cast(&g, x.dtype()), x.shape())),
+        ReduceOp::Sum if x.dtype() == Dtype::Bool => Some(broadcast_like(&g, x)),
+        ReduceOp::Sum => Some(broadcast_like(&cast(&g, x.dtype()), x)),
         ReduceOp::Prod => Some(mul(&cast(&g, x.dtype()), &conj(&product_of_others(x, axes)))),
         ReduceOp::Max | ReduceOp::Min => Some(shared(&g, x, &y, axes)),
         ReduceOp::Logsumexp => Some(mul(&g, &conj(&weights(x, &y)))),
@@ -83,7 +83,7 @@ pub(super) fn extreme_jvp(axes: &Dims, call: &Call, t: &Array) -> Array {
     let (x, y) = (&call.inputs[0], &call.outputs[0]);
     let (same, count) = extremes(x, &with_reduced(y, x.shape(), axes), axes);
     let mean = divided(&sum(&masked(&same, t), axes, true), &count);
-    reshape(&mean, y.shape())
+    reshape_like(&mean, y)
 }
 
 #[track_caller]
