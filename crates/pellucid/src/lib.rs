@@ -66,3 +66,8 @@ struct MetalDebugger;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/gpu.md")]
 struct Gpus;
+
+/// The examples of the page on transforms, kept true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/transforms.md")]
+struct Transforms;

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use pellucid::ops::{self, Accumulate, Index};
-use pellucid::transform::{Derivatives, grad, jacfwd, jacrev, vmap_axes};
+use pellucid::transform::{Derivatives, Tree, checkpoint, compile, grad, jacfwd, jacrev, vmap, vmap_axes};
 use pellucid::{Array, Axes, Dtype, random};
 
 type Function = fn(&[Array]) -> Array;
@@ -315,4 +315,124 @@ fn jacobians_agree_in_both_directions() {
     let (a, b) = (jacrev(f)(&x).unwrap(), jacfwd(f)(&x).unwrap());
     assert_eq!(a.shape(), &[3, 3]);
     assert!(same(&a, &b), "{a} {b}");
+}
+
+#[derive(Clone, Tree)]
+struct Model {
+    layers: Vec<Layer>,
+    scale: Option<Array>,
+    #[tree(skip)]
+    name: String,
+}
+
+#[derive(Clone, Tree)]
+enum Layer {
+    Linear { weight: Array, bias: Array },
+    Shift(Array),
+    Tanh,
+}
+
+fn model() -> Model {
+    let layers = vec![
+        Layer::Linear { weight: Array::from([[1.0f64, 2.0], [3.0, 4.0]]), bias: Array::from([0.5f64, 0.25]) },
+        Layer::Tanh,
+        Layer::Shift(Array::from([1.0f64, 1.0])),
+    ];
+    Model { layers, scale: Some(Array::from(2.0f64)), name: "small".to_owned() }
+}
+
+impl Model {
+    fn loss(&self, x: &Array) -> Array {
+        let mut y = x.clone();
+        for layer in &self.layers {
+            y = match layer {
+                Layer::Linear { weight, bias } => ops::add(&ops::matmul(&y, weight), bias),
+                Layer::Shift(by) => ops::add(&y, by),
+                Layer::Tanh => ops::tanh(&y),
+            };
+        }
+        let scaled = self.scale.as_ref().map_or_else(|| y.clone(), |scale| ops::multiply(&y, scale));
+        ops::sum(&scaled, Axes::All, false)
+    }
+}
+
+#[test]
+fn the_gradient_of_a_struct_is_that_struct() {
+    let x = Array::from([[0.1f64, 0.2]]);
+    let gradient = grad(|model: &Model| model.loss(&x))(&model()).unwrap();
+    assert_eq!(gradient.name, "small");
+    assert_eq!(gradient.layers.len(), 3);
+    let Layer::Shift(by) = &gradient.layers[2] else { panic!("another layer") };
+    assert_eq!(by.to_vec::<f64>().unwrap(), [2.0, 2.0]);
+    let Layer::Linear { weight, bias } = &gradient.layers[0] else { panic!("another layer") };
+    assert_eq!((weight.shape(), bias.shape()), (&[2, 2][..], &[2][..]));
+}
+
+#[test]
+fn a_chain_of_a_million_operations_has_a_gradient() {
+    let chain = |x: &Array| (0..1_000_000).fold(x.clone(), |y, _| ops::negative(&y));
+    let slope = grad(chain)(&Array::from(1.0f32)).unwrap();
+    assert_eq!(slope.item::<f32>().unwrap(), 1.0);
+}
+
+#[test]
+fn threads_trace_and_evaluate_at_the_same_time() {
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let at = f64::from(thread * 50 + round) / 100.0;
+                    let slope = grad(|x: &Array| {
+                        let y = ops::sin(x);
+                        y.eval().unwrap();
+                        ops::multiply(&y, &y)
+                    })(&Array::from(at))
+                    .unwrap();
+                    assert!(close(slope.item::<f64>().unwrap(), 2.0 * at.sin() * at.cos(), 1e-12));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_checkpointed_block_has_the_same_gradient_for_all_it_uses() {
+    let w = Array::from([0.3f64, 0.7]);
+    let plain = |(x, w): &(Array, Array)| ops::sum(&ops::sin(&ops::multiply(&ops::exp(x), w)), Axes::All, false);
+    let saved = |(x, w): &(Array, Array)| {
+        let block = checkpoint(|x: &Array| ops::sin(&ops::multiply(&ops::exp(x), w)));
+        ops::sum(&block(x), Axes::All, false)
+    };
+    let at = (Array::from([0.1f64, 0.2]), w);
+    let (a, b) = (grad(plain)(&at).unwrap(), grad(saved)(&at).unwrap());
+    assert!(same(&a.0, &b.0) && same(&a.1, &b.1));
+}
+
+#[test]
+fn a_compiled_function_is_recorded_once_for_each_shape() {
+    let calls = std::cell::Cell::new(0);
+    let f = compile(|x: &Array| {
+        calls.set(calls.get() + 1);
+        ops::add(&ops::exp(x), &ops::exp(x))
+    });
+    for n in [2usize, 2, 3, 2] {
+        let x = ops::ones(n, Dtype::Float64);
+        assert!(same(&f.call(&x).unwrap(), &ops::multiply(&ops::exp(&x), 2.0)));
+    }
+    assert_eq!(calls.get(), 2);
+    let slope = grad(|x: &Array| ops::sum(&f.call(x).unwrap(), Axes::All, false))(&Array::from([0.0f64])).unwrap();
+    assert_eq!(slope.to_vec::<f64>().unwrap(), [2.0]);
+}
+
+#[test]
+fn what_cannot_be_differentiated_says_where() {
+    let view = grad(|x: &Array| ops::sum(&ops::view(x, Dtype::Float32), Axes::All, false));
+    let text = view(&Array::from([1i32])).unwrap_err().to_string();
+    assert!(text.contains("view") && text.contains("transforms.rs") && text.contains("stop_gradient"), "{text}");
+    let vector = grad(|x: &Array| ops::multiply(x, 2.0))(&Array::from([1.0f32, 2.0])).unwrap_err().to_string();
+    assert!(vector.contains("single number"), "{vector}");
+    let inside = vmap(|x: &Array| Array::from(x.item::<f32>().unwrap_or(7.0)))(&Array::from([1.0f32, 2.0]));
+    assert_eq!(inside.unwrap().to_vec::<f32>().unwrap(), [7.0, 7.0]);
+    let failed = grad(|x: &Array| ops::reshape(x, [5, 5]))(&Array::from([1.0f32])).unwrap_err().to_string();
+    assert!(failed.starts_with("[reshape]"), "{failed}");
 }

@@ -33,4 +33,5 @@ pub use origin::Role;
 pub(crate) use refit::{Dim, Refit, is_shapeless, noted};
 pub use trace::{Trace, check_async, is_stopped, is_traced};
 pub(crate) use trace::{check_elements, is_tracing, mark, record};
+pub use pellucid_macros::Tree;
 pub use tree::Tree;
