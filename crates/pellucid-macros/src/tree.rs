@@ -43,9 +43,10 @@ fn fields(fields: &Fields) -> Result<Vec<Field>> {
 /// The two arms of a struct or of one variant.
 fn arms(path: &TokenStream, fields: &[Field]) -> (TokenStream, TokenStream) {
     let patterns: Vec<_> = fields.iter().map(|field| &field.pattern).collect();
-    let leaves = fields.iter().filter(|field| !field.skipped).map(|Field { name, .. }| {
-        quote!(::pellucid::transform::Tree::leaves(#name, to);)
-    });
+    let leaves = fields
+        .iter()
+        .filter(|field| !field.skipped)
+        .map(|Field { name, .. }| quote!(::pellucid::transform::Tree::leaves(#name, to);));
     let unused = fields.iter().filter(|field| field.skipped).map(|Field { name, .. }| quote!(let _ = #name;));
     let rebuilt = fields.iter().map(|Field { pattern, name, skipped }| {
         // `field: field0` names the field; what stands behind the colon is its new value.

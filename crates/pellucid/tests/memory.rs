@@ -102,7 +102,9 @@ fn strict_limits_refuse_and_relaxed_ones_do_not() {
     assert_eq!(set_memory_limit(rest + 4 * MIB, false), test.memory);
     let a = bytes(3 * MIB);
     let error = Array::from_slice(&[0u8; 2 << 20], [2 << 20]).check().unwrap_err();
-    assert!(matches!(&error, Error::Memory { requested: 2_097_152, device, .. } if *device == Device::cpu()));
+    assert!(
+        matches!(error.root(), Error::Memory { requested: 2_097_152, device, .. } if *device == Device::cpu())
+    );
     assert!(error.to_string().contains(&format!("the limit is {}", rest + 4 * MIB)), "{error}");
     // Cached memory makes room, the oldest first.
     drop(bytes(500 * KIB));

@@ -398,7 +398,8 @@ fn threads_trace_and_evaluate_at_the_same_time() {
 #[test]
 fn a_checkpointed_block_has_the_same_gradient_for_all_it_uses() {
     let w = Array::from([0.3f64, 0.7]);
-    let plain = |(x, w): &(Array, Array)| ops::sum(&ops::sin(&ops::multiply(&ops::exp(x), w)), Axes::All, false);
+    let plain =
+        |(x, w): &(Array, Array)| ops::sum(&ops::sin(&ops::multiply(&ops::exp(x), w)), Axes::All, false);
     let saved = |(x, w): &(Array, Array)| {
         let block = checkpoint(|x: &Array| ops::sin(&ops::multiply(&ops::exp(x), w)));
         ops::sum(&block(x), Axes::All, false)
@@ -420,7 +421,8 @@ fn a_compiled_function_is_recorded_once_for_each_shape() {
         assert!(same(&f.call(&x).unwrap(), &ops::multiply(&ops::exp(&x), 2.0)));
     }
     assert_eq!(calls.get(), 2);
-    let slope = grad(|x: &Array| ops::sum(&f.call(x).unwrap(), Axes::All, false))(&Array::from([0.0f64])).unwrap();
+    let slope =
+        grad(|x: &Array| ops::sum(&f.call(x).unwrap(), Axes::All, false))(&Array::from([0.0f64])).unwrap();
     assert_eq!(slope.to_vec::<f64>().unwrap(), [2.0]);
 }
 
@@ -428,8 +430,12 @@ fn a_compiled_function_is_recorded_once_for_each_shape() {
 fn what_cannot_be_differentiated_says_where() {
     let view = grad(|x: &Array| ops::sum(&ops::view(x, Dtype::Float32), Axes::All, false));
     let text = view(&Array::from([1i32])).unwrap_err().to_string();
-    assert!(text.contains("view") && text.contains("transforms.rs") && text.contains("stop_gradient"), "{text}");
-    let vector = grad(|x: &Array| ops::multiply(x, 2.0))(&Array::from([1.0f32, 2.0])).unwrap_err().to_string();
+    assert!(
+        text.contains("view") && text.contains("transforms.rs") && text.contains("stop_gradient"),
+        "{text}"
+    );
+    let vector =
+        grad(|x: &Array| ops::multiply(x, 2.0))(&Array::from([1.0f32, 2.0])).unwrap_err().to_string();
     assert!(vector.contains("single number"), "{vector}");
     let inside = vmap(|x: &Array| Array::from(x.item::<f32>().unwrap_or(7.0)))(&Array::from([1.0f32, 2.0]));
     assert_eq!(inside.unwrap().to_vec::<f32>().unwrap(), [7.0, 7.0]);

@@ -137,7 +137,7 @@ impl Array {
             }
             let mut node = NodeRef::lazy(shape.clone(), *dtype, stream, site, WorkBox::new(op, || inputs));
             if let (Some(node), Some(origin)) = (node.only(), origin) {
-                node.origin = origin;
+                node.set_origin(origin);
             }
             return smallvec![Array(node)];
         }
@@ -146,7 +146,7 @@ impl Array {
         for node in results.iter_mut().filter_map(|array| array.0.only()) {
             node.mark = mark;
             if let Some(origin) = origin.filter(|_| mark == 0) {
-                node.origin = origin;
+                node.set_origin(origin);
             }
         }
         if let Some((op, inputs)) = recorded {
@@ -346,14 +346,13 @@ impl Array {
 
     /// Names the array, for graphs, captures and reports. The first name stays.
     pub fn label(&self, name: impl Into<Box<str>>) -> &Array {
-        // A second name is not an error: a shared array may be named in several places.
-        let _ = self.0.label.set(Box::new(name.into()));
+        self.0.set_label(name.into());
         self
     }
 
     /// The name given with [`Array::label`].
     pub fn label_text(&self) -> Option<&str> {
-        self.0.label.get().map(|label| &***label)
+        self.0.label()
     }
 
     /// True if the elements have been computed.

@@ -87,11 +87,10 @@ pub(crate) struct Node {
     pub dtype: Dtype,
     pub stream: Stream,
     pub site: CallSite,
-    pub label: OnceLock<Box<Box<str>>>,
+    /// What few nodes have.
+    extra: OnceLock<Box<Extra>>,
     /// The region of the user's code it was asked for in; 0 outside of any.
     pub region: u32,
-    /// What it belongs to, if a transform made it.
-    pub origin: Origin,
     /// What it depends on in a function that is being recorded; see [`transform`](crate::transform).
     pub mark: u32,
     /// It is known that the state is a failure, so that nobody needs to lock it to see that it is not.
@@ -99,7 +98,43 @@ pub(crate) struct Node {
     pub state: Mutex<State>,
 }
 
+/// What few nodes have, out of the way of all others.
+#[derive(Debug)]
+struct Extra {
+    label: OnceLock<Box<str>>,
+    origin: Origin,
+}
+
+impl Extra {
+    fn of(origin: Origin) -> Box<Extra> {
+        Box::new(Extra { label: OnceLock::new(), origin })
+    }
+}
+
 impl Node {
+    /// The name that the user gave it.
+    pub fn label(&self) -> Option<&str> {
+        self.extra.get()?.label.get().map(|label| &**label)
+    }
+
+    /// Names it; the first name stays.
+    pub fn set_label(&self, name: Box<str>) {
+        // A second name is not an error: a shared array may be named in several places.
+        let _ = self.extra.get_or_init(|| Extra::of(Origin::USER)).label.set(name);
+    }
+
+    /// What it belongs to, if a transform made it.
+    pub fn origin(&self) -> Origin {
+        self.extra.get().map_or(Origin::USER, |extra| extra.origin)
+    }
+
+    /// Says what it belongs to, before anybody else knows it.
+    pub fn set_origin(&mut self, origin: Origin) {
+        if origin != Origin::USER {
+            self.extra = OnceLock::from(Extra::of(origin));
+        }
+    }
+
     #[inline]
     pub fn new(shape: Shape, dtype: Dtype, stream: Stream, site: CallSite, state: State) -> Node {
         Node::with_id(Node::next_id(), shape, dtype, stream, site, state)
@@ -123,8 +158,8 @@ impl Node {
     ) -> Node {
         let Place { region, origin } = region::current();
         let failed = AtomicBool::new(matches!(state, State::Failed(_)));
-        let (label, state) = (OnceLock::new(), Mutex::new(state));
-        Node { id, shape, dtype, stream, site, label, region, origin, mark: 0, failed, state }
+        let extra = if origin == Origin::USER { OnceLock::new() } else { OnceLock::from(Extra::of(origin)) };
+        Node { id, shape, dtype, stream, site, extra, region, mark: 0, failed, state: Mutex::new(state) }
     }
 }
 

@@ -258,7 +258,7 @@ impl Builder {
                         .collect(),
                     site: node.site,
                     stream: node.stream,
-                    origin: node.origin,
+                    origin: node.origin(),
                     label: call.outputs[0].label_text().map(Into::into),
                     refit,
                     fixed,

@@ -38,7 +38,7 @@ impl Role {
 /// Runs `f` with every node it makes belonging to `forward` in this role.
 pub(super) fn within<R>(role: Role, forward: &Array, f: impl FnOnce() -> R) -> R {
     // The gradient of a gradient belongs to the user's operation as well.
-    let of = match forward.0.origin.of {
+    let of = match forward.0.origin().of {
         0 => forward.id(),
         first => first,
     };
