@@ -41,22 +41,27 @@ impl Origin {
 }
 
 /// Where in the program this thread is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The innermost region; 0 outside of any.
     pub region: u32,
     pub origin: Origin,
 }
 
+impl Place {
+    /// The user's own code, outside of any region.
+    pub const NOWHERE: Place = Place { region: 0, origin: Origin::USER };
+}
+
 thread_local! {
     // One value, so that making a node reads it once.
-    static CURRENT: Cell<Place> = const { Cell::new(Place { region: 0, origin: Origin::USER }) };
+    static CURRENT: Cell<Place> = const { Cell::new(Place::NOWHERE) };
 }
 
 /// Where this thread is.
 #[inline]
 pub(crate) fn current() -> Place {
-    if cfg!(feature = "uninstrumented") { Place { region: 0, origin: Origin::USER } } else { CURRENT.get() }
+    if cfg!(feature = "uninstrumented") { Place::NOWHERE } else { CURRENT.get() }
 }
 
 /// Runs `f` with all nodes it makes belonging to this origin.

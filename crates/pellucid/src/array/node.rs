@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
+use once_cell::race::OnceBox;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
@@ -88,9 +89,7 @@ pub(crate) struct Node {
     pub stream: Stream,
     pub site: CallSite,
     /// What few nodes have.
-    extra: OnceLock<Box<Extra>>,
-    /// The region of the user's code it was asked for in; 0 outside of any.
-    pub region: u32,
+    extra: OnceBox<Extra>,
     /// What it depends on in a function that is being recorded; see [`transform`](crate::transform).
     pub mark: u32,
     /// It is known that the state is a failure, so that nobody needs to lock it to see that it is not.
@@ -102,12 +101,18 @@ pub(crate) struct Node {
 #[derive(Debug)]
 struct Extra {
     label: OnceLock<Box<str>>,
-    origin: Origin,
+    /// Where in the user's code it was asked for, and by what transform.
+    place: Place,
 }
 
 impl Extra {
-    fn of(origin: Origin) -> Box<Extra> {
-        Box::new(Extra { label: OnceLock::new(), origin })
+    fn of(place: Place) -> Box<Extra> {
+        Box::new(Extra { label: OnceLock::new(), place })
+    }
+
+    /// Nothing for nodes that the user made outside of any region.
+    fn at(place: Place) -> OnceBox<Extra> {
+        if place == Place::NOWHERE { OnceBox::new() } else { OnceBox::with_value(Extra::of(place)) }
     }
 }
 
@@ -120,18 +125,23 @@ impl Node {
     /// Names it; the first name stays.
     pub fn set_label(&self, name: Box<str>) {
         // A second name is not an error: a shared array may be named in several places.
-        let _ = self.extra.get_or_init(|| Extra::of(Origin::USER)).label.set(name);
+        let _ = self.extra.get_or_init(|| Extra::of(Place::NOWHERE)).label.set(name);
     }
 
     /// What it belongs to, if a transform made it.
     pub fn origin(&self) -> Origin {
-        self.extra.get().map_or(Origin::USER, |extra| extra.origin)
+        self.extra.get().map_or(Origin::USER, |extra| extra.place.origin)
+    }
+
+    /// The region of the user's code it was asked for in; 0 outside of any.
+    pub fn region(&self) -> u32 {
+        self.extra.get().map_or(0, |extra| extra.place.region)
     }
 
     /// Says what it belongs to, before anybody else knows it.
     pub fn set_origin(&mut self, origin: Origin) {
-        if origin != Origin::USER {
-            self.extra = OnceLock::from(Extra::of(origin));
+        if origin != self.origin() {
+            self.extra = Extra::at(Place { region: self.region(), origin });
         }
     }
 
@@ -156,10 +166,9 @@ impl Node {
         site: CallSite,
         state: State,
     ) -> Node {
-        let Place { region, origin } = region::current();
         let failed = AtomicBool::new(matches!(state, State::Failed(_)));
-        let extra = if origin == Origin::USER { OnceLock::new() } else { OnceLock::from(Extra::of(origin)) };
-        Node { id, shape, dtype, stream, site, extra, region, mark: 0, failed, state: Mutex::new(state) }
+        let extra = Extra::at(region::current());
+        Node { id, shape, dtype, stream, site, extra, mark: 0, failed, state: Mutex::new(state) }
     }
 }
 

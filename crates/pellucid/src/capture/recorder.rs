@@ -308,7 +308,7 @@ impl Recorder {
             launch: None,
             call_site: known.site(array.call_site()),
             label: array.label_text().map(Arc::from),
-            region: self.region(array.0.region),
+            region: self.region(array.0.region()),
             flops: 0,
             bytes: 0,
             fallback: false,

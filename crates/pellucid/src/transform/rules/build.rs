@@ -254,12 +254,23 @@ pub(crate) fn with_reduced(a: &Array, shape: &[usize], axes: &[usize]) -> Array 
 /// The sum over all axes along which `like` was repeated: what broadcasting becomes in reverse.
 #[track_caller]
 pub(crate) fn unbroadcast(g: &Array, like: &Array) -> Array {
-    let shape = like.shape();
-    if g.shape() == shape {
+    if g.shape() == like.shape() {
         return g.clone();
     }
+    reshape_like(&summed_to(g, like.shape()), like)
+}
+
+/// As [`unbroadcast`], to a shape that no array has.
+#[track_caller]
+pub(crate) fn unbroadcast_to(g: &Array, shape: &[usize]) -> Array {
+    if g.shape() == shape { g.clone() } else { reshape(&summed_to(g, shape), shape) }
+}
+
+/// The sum over the axes that a smaller shape does not have, which stay with size one.
+#[track_caller]
+fn summed_to(g: &Array, shape: &[usize]) -> Array {
     let missing = g.ndim() - shape.len();
     let repeated = |axis: &usize| *axis < missing || (shape[*axis - missing] == 1 && g.shape()[*axis] != 1);
     let axes: Vec<usize> = (0..g.ndim()).filter(repeated).collect();
-    reshape_like(&sum(g, &axes, true), like)
+    sum(g, &axes, true)
 }

@@ -55,7 +55,7 @@ pub(super) fn matmul_vjp(
     if of == 0 {
         let op = Op::QuantizedMatmul { spec: *spec, transpose: !transpose, gather: false };
         let inputs: Vec<&Array> = std::iter::once(g).chain(&call.inputs[1..]).collect();
-        return Ok(Some(unbroadcast(&apply(op, &inputs), x.shape())));
+        return Ok(Some(unbroadcast(&apply(op, &inputs), x)));
     }
     if spec.mode != QuantMode::Affine || of == 1 {
         return Err(call.no_rule("vjp"));
@@ -65,7 +65,7 @@ pub(super) fn matmul_vjp(
     let mut shape = words.shape().to_vec();
     let last = shape.len() - 1;
     shape[last] = spec.numbers(shape[last]);
-    let dense = unbroadcast(&dense, &shape);
+    let dense = unbroadcast_to(&dense, &shape);
     Ok(Some(match of {
         2 => grouped(spec, &mul(&dense, &codes(spec, words, scales))),
         _ => grouped(spec, &dense),
