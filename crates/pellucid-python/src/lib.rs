@@ -11,7 +11,9 @@ mod device;
 mod dtype;
 mod error;
 mod eval;
+mod fft;
 mod files;
+mod linalg;
 mod memory;
 mod missing;
 mod ops;
@@ -85,6 +87,8 @@ fn core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     printing::register(m)?;
     ops::register(m)?;
     random::register(m)?;
+    fft::register(&submodule(m, "fft", "Fourier transforms.")?)?;
+    linalg::register(&submodule(m, "linalg", "Linear algebra.")?)?;
     files::register(m)?;
     capture::register(m)?;
     transform::register(m)?;

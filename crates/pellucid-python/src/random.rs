@@ -63,6 +63,11 @@ mod table {
             "(lower: scalar | array, upper: scalar | array, shape: Sequence[int] | None = None, dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None)" "array"
             "Numbers of the normal distribution that lie between two limits."
             => random::truncated_normal(alone(&lower), alone(&upper), shape.map(|shape| shape.0.into()), or(dtype, Dtype::Float32), key.as_deref());
+        multivariate_normal(mean, cov, shape = None, dtype = None, key = None, stream = None)
+            [mean: Arr, cov: Arr, shape: Option<SizeList>, dtype: Option<PyDtype>, key: Option<Arr>]
+            "(mean: array, cov: array, shape: Sequence[int] = [], dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None)" "array"
+            "Numbers that are normal together, with these means and covariances."
+            => random::multivariate_normal(&mean, &cov, shape_or_none(shape), or(dtype, Dtype::Float32), key.as_deref());
         gumbel(shape = None, dtype = None, key = None, stream = None)
             [shape: Option<SizeList>, dtype: Option<PyDtype>, key: Option<Arr>]
             "(shape: Sequence[int] = [], dtype: Dtype | None = float32, key: array | None = None, stream: StreamOrDevice = None)" "array"

@@ -73,7 +73,7 @@ def test_the_required_names_are_there(core):
 
 
 def test_every_function_says_its_signature_and_what_it_does(core):
-    for module in (core, core.metal, core.random, core.fast):
+    for module in (core, core.metal, core.random, core.fast, core.fft, core.linalg):
         for name in public(module):
             thing = getattr(module, name)
             if isinstance(thing, types.BuiltinFunctionType):
@@ -107,7 +107,7 @@ def test_the_stubs_are_current(core):
 
 def test_every_public_name_has_a_stub(core):
     folder = PACKAGE / "python" / "pellucid" / "core"
-    for module, file in ((core, "__init__"), (core.metal, "metal"), (core.random, "random"), (core.fast, "fast")):
+    for module, file in ((core, "__init__"), *((getattr(core, name), name) for name in ("metal", "random", "fast", "fft", "linalg"))):
         names = declared(folder / f"{file}.pyi")
         assert [n for n in public(module) if n not in names] == []
     stub = next(n for n in ast.parse((folder / "__init__.pyi").read_text()).body if getattr(n, "name", "") == "array")

@@ -57,7 +57,7 @@ def test_the_names_of_mlx_are_those_of_pellucid():
 
 
 @pytest.mark.parametrize(
-    "name", ["fft.fft", "linalg.svd", "fast.cuda_kernel", "random.multivariate_normal"]
+    "name", ["fast.cuda_kernel"]
 )
 def test_a_missing_name_says_so(name):
     error = python("-m", "pellucid.mlx", "-c", f"import mlx.core as mx; mx.{name}", good=False)
@@ -66,7 +66,7 @@ def test_a_missing_name_says_so(name):
 
 def test_hasattr_tells_what_is_there():
     printed = under("import mlx.core as mx; print(hasattr(mx, 'add'), hasattr(mx.fast, 'cuda_kernel'), hasattr(mx.fft, 'fft'))")
-    assert printed == "True False False\n"
+    assert printed == "True False True\n"
 
 
 def test_it_must_come_before_mlx():

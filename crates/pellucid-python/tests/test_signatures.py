@@ -40,7 +40,8 @@ def pairs(request):
 
     import pellucid.core as ours
 
-    places = [("", ours, theirs), ("random.", ours.random, theirs.random), ("metal.", ours.metal, theirs.metal), ("fast.", ours.fast, theirs.fast)]
+    modules = ("random", "metal", "fast", "fft", "linalg")
+    places = [("", ours, theirs), *((f"{name}.", getattr(ours, name), getattr(theirs, name)) for name in modules)]
     return [
         (prefix + name, getattr(here, name), getattr(there, name))
         for prefix, here, there in places

@@ -41,6 +41,7 @@ pub use device::{
 };
 pub use error::{Error, Result};
 pub use eval::{AsArray, async_eval, depends, eval, export_to_dot, fusion, set_fusion, with_interrupts};
+pub use ops::{fft, linalg};
 pub use roof::{Roof, roof};
 pub use stream::{
     Stream, default_stream, new_stream, replace_scope, set_default_stream, streams, synchronize, with_device,

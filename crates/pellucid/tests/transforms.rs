@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+use pellucid::linalg::{self, Order, Triangle};
 use pellucid::ops::{self, Accumulate, Index};
 use pellucid::transform::{Derivatives, Tree, checkpoint, compile, grad, jacfwd, jacrev, vmap, vmap_axes};
 use pellucid::{Array, Axes, Dtype, random};
@@ -127,7 +128,54 @@ const CASES: &[Case] = &[
     case("matmul_of_a_batch_and_a_matrix", |x| ops::matmul(&x[0], &x[1]), &[&[5, 2, 3], &[3, 4]]),
     case("matmul_of_vectors", |x| ops::matmul(&x[0], &x[1]), &[&[3], &[3, 4]]),
     case("addmm", |x| ops::addmm(&x[0], &x[1], &x[2], 0.5, 2.0), &[&[4], &[2, 3], &[3, 4]]),
+    case("inv", |x| linalg::inv(&regular(&x[0])), &[&[3, 3]]),
+    case("inv of a batch", |x| linalg::inv(&regular(&x[0])), &[&[2, 3, 3]]),
+    case("tri_inv", |x| linalg::tri_inv(&regular(&x[0]), Triangle::Upper), &[&[3, 3]]),
+    case("cholesky", |x| linalg::cholesky(&positive(&x[0]), Triangle::Lower), &[&[3, 3]]),
+    case("cholesky of the upper triangle", |x| linalg::cholesky(&positive(&x[0]), Triangle::Upper), &[&[3, 3]]),
+    case("cholesky_inv", |x| linalg::cholesky_inv(&regular(&x[0]), Triangle::Lower), &[&[3, 3]]),
+    case("solve", |x| linalg::solve(&regular(&x[0]), &x[1]), &[&[3, 3], &[3, 2]]),
+    case("solve for a vector", |x| linalg::solve(&regular(&x[0]), &x[1]), &[&[3, 3], &[3]]),
+    case("solve_triangular", |x| linalg::solve_triangular(&regular(&x[0]), &x[1], Triangle::Lower), &[&[3, 3], &[3, 2]]),
+    case("q of qr", |x| linalg::qr(&regular(&x[0])).0, &[&[3, 3]]),
+    case("r of a tall qr", |x| linalg::qr(&x[0]).1, &[&[4, 2]]),
+    case("lu_factor", |x| linalg::lu_factor(&regular(&x[0])).0, &[&[3, 3]]),
+    case("eigvalsh", |x| linalg::eigvalsh(&spread(&x[0]), Triangle::Lower), &[&[3, 3]]),
+    rough("a function of a symmetric matrix", |x| {
+        let (w, v) = linalg::eigh(&spread(&x[0]), Triangle::Upper);
+        ops::matmul(&ops::multiply(&v, &ops::expand_dims(&ops::exp(&w), -2)), &ops::swapaxes(&v, -1, -2))
+    }, &[&[3, 3]]),
+    case("singular values", |x| linalg::singular_values(&x[0]), &[&[3, 2]]),
+    rough("the polar factor by svd", |x| {
+        let (u, _, v) = linalg::svd(&regular(&x[0]));
+        ops::matmul(&u, &v)
+    }, &[&[3, 3]]),
+    case("pinv of a tall matrix", |x| linalg::pinv(&x[0]), &[&[3, 2]]),
+    case("det of three rows", |x| linalg::det(&x[0]), &[&[3, 3]]),
+    case("det of four rows", |x| linalg::det(&regular(&x[0])), &[&[4, 4]]),
+    case("slogdet", |x| linalg::slogdet(&regular(&x[0])).1, &[&[4, 4]]),
+    case("norm", |x| linalg::norm(&x[0], None, 1, false), &[&[2, 3]]),
+    case("nuclear norm", |x| linalg::norm(&x[0], Order::Nuclear, Axes::All, false), &[&[3, 2]]),
+    case("cross", |x| linalg::cross(&x[0], &x[1], -1), &[&[2, 3], &[3]]),
+    case("einsum", |x| ops::einsum("ij,jk,k->i", &[&x[0], &x[1], &x[2]]), &[&[2, 3], &[3, 4], &[4]]),
+    case("gather_mm", |x| ops::gather_mm(&x[0], &x[1], None, Some(&i32s(&[1, 0, 1]))), &[&[3, 1, 2], &[2, 2, 2]]),
 ];
+
+/// A matrix far from singular.
+fn regular(x: &Array) -> Array {
+    ops::add(x, &ops::multiply(&ops::identity(x.shape()[x.ndim() - 1], x.dtype()), 3.0))
+}
+
+fn positive(x: &Array) -> Array {
+    ops::add(&ops::matmul(x, &ops::swapaxes(x, -1, -2)), &ops::identity(x.shape()[x.ndim() - 1], x.dtype()))
+}
+
+/// A symmetric matrix whose eigenvalues are far apart.
+fn spread(x: &Array) -> Array {
+    let n = x.shape()[x.ndim() - 1];
+    let diagonal = ops::diag(&ops::multiply(&ops::linspace(0.0, 1.0, n, true, x.dtype()), 9.0), 0);
+    ops::add(&ops::add(x, &ops::swapaxes(x, -1, -2)), &diagonal)
+}
 
 fn inputs(case: &Case, seed: u64) -> Vec<Array> {
     let key = random::key(seed);
@@ -441,4 +489,38 @@ fn what_cannot_be_differentiated_says_where() {
     assert_eq!(inside.unwrap().to_vec::<f32>().unwrap(), [7.0, 7.0]);
     let failed = grad(|x: &Array| ops::reshape(x, [5, 5]))(&Array::from([1.0f32])).unwrap_err().to_string();
     assert!(failed.starts_with("[reshape]"), "{failed}");
+}
+
+#[test]
+fn fourier_transforms_are_linear_and_their_gradients_their_adjoints() {
+    use pellucid::fft::{Norm, fft, ifft, irfft, rfft};
+    // Both parts of a complex result side by side, so that sums of products are sums of real numbers.
+    let parts = |y: &Array| ops::stack(&[&ops::real(y), &ops::imag(y)], 0);
+    let functions: [(&str, Box<dyn Fn(&Array) -> Array>); 6] = [
+        ("fft", Box::new(|x| parts(&fft(x, None, -1, Norm::Ortho)))),
+        ("ifft", Box::new(|x| parts(&ifft(x, 9, 0, Norm::Backward)))),
+        ("rfft", Box::new(|x| parts(&rfft(x, None, 1, Norm::Backward)))),
+        ("rfft of an odd number", Box::new(|x| parts(&rfft(x, 5, 0, Norm::Forward)))),
+        ("irfft", Box::new(|x| irfft(&fft(x, None, -1, Norm::Backward), 8, -1, Norm::Backward))),
+        (
+            "irfft of an odd number",
+            Box::new(|x| irfft(&fft(x, None, -1, Norm::Backward), 7, -1, Norm::Ortho)),
+        ),
+    ];
+    for (name, f) in functions {
+        let x = random::normal([4, 6], Dtype::Float32, 0.0, 1.0, Some(&random::key(1)));
+        let t = random::normal([4, 6], Dtype::Float32, 0.0, 1.0, Some(&random::key(2)));
+        let derivatives = Derivatives::begin(std::slice::from_ref(&x));
+        let y = f(&derivatives.variables()[0]);
+        let w = random::normal(y.shape().to_vec(), Dtype::Float32, 0.0, 1.0, Some(&random::key(3)));
+        let g = derivatives.pull_back(&[(y, w.clone())]).unwrap().remove(0);
+        let sum =
+            |a: &Array, b: &Array| ops::sum(&ops::multiply(a, b), Axes::All, false).item::<f32>().unwrap();
+        let (forward, reverse) = (sum(&w, &f(&t)), sum(&g, &t));
+        assert!((forward - reverse).abs() < 1e-3 * (1.0 + forward.abs()), "{name}: {forward} {reverse}");
+        let derivatives = Derivatives::begin(std::slice::from_ref(&x));
+        let y = f(&derivatives.variables()[0]);
+        let pushed = derivatives.push_forward(std::slice::from_ref(&t), &[y]).unwrap().remove(0);
+        assert!(ops::allclose(&pushed, &f(&t), 1e-4, 1e-4, false).item::<bool>().unwrap(), "{name}");
+    }
 }

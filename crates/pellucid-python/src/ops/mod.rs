@@ -11,11 +11,14 @@ mod creation;
 mod fast;
 mod index;
 mod linear;
+mod products;
 mod quantized;
 mod reduce;
+mod sets;
 mod shape;
 
 mod unary;
+mod windows;
 
 use pyo3::prelude::*;
 
@@ -56,5 +59,8 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     linear::register(m)?;
     conv::register(m)?;
     quantized::register(m)?;
-    fast::register(m)
+    fast::register(m)?;
+    products::register(m)?;
+    sets::register(m)?;
+    windows::register(m)
 }

@@ -88,6 +88,42 @@ CALLS = [
         "mlx refuses NumPy's reversed views; here they are copied",
     ),
     CallDifference(
+        ("linalg.solve", "linalg.inv", "linalg.tri_inv", "linalg.solve_triangular"),
+        lambda item, ours, theirs: isinstance(ours.error, ValueError) and "singular" in str(ours.error),
+        "a singular matrix is a ValueError that names it; mlx raises a RuntimeError with LAPACK's number, or not at all",
+    ),
+    CallDifference(
+        ("linalg.svd",),
+        lambda item, ours, theirs: "NaN" in str(ours.error) and isinstance(theirs.error, RuntimeError),
+        "a matrix with NaN is a ValueError that names it; mlx raises a RuntimeError with LAPACK's number",
+    ),
+    CallDifference(
+        ("linalg.det", "linalg.slogdet"),
+        lambda item, ours, theirs: _gives(ours, theirs) and item.args[0].dtype in ("float16", "bfloat16"),
+        "mlx refuses determinants of 16-bit types from four rows on; here all sizes are computed in float32",
+    ),
+    CallDifference(
+        ("linalg.eigh",),
+        lambda item, ours, theirs: isinstance(ours.error, ValueError) and item.args[1:] == ("x",),
+        "mlx takes any word that is not U for the lower triangle; here only L and U are triangles",
+    ),
+    CallDifference(
+        ("linalg.eig",),
+        lambda item, ours, theirs: item.args[0].dtype == "complex64" and theirs.error is None
+        and np.all(ours.value[1].elements),
+        "mlx's eigenvectors of complex matrices do not satisfy their equation; Pellucid's do",
+    ),
+    CallDifference(
+        ("hadamard_transform",),
+        lambda item, ours, theirs: isinstance(ours.error, ValueError) and item.args[0].data.shape == (36,),
+        "mlx takes 36 for a size it has a matrix for, and returns something else; here it is refused",
+    ),
+    CallDifference(
+        ("segmented_mm",),
+        lambda item, ours, theirs: item.args[0].dtype == "float16" and theirs.error is None,
+        "mlx multiplies segments of float16 wrongly from the second row on",
+    ),
+    CallDifference(
         ("softmax",),
         lambda item, ours, theirs: theirs.error is None and item.args[0].dtype == "int32" and ours.value.dtype == "float32"
         and theirs.value.dtype == "int32",

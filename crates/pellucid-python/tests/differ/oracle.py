@@ -70,6 +70,9 @@ _OTHER_NAMES = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh":
                 "atanh": "arctanh", "atan2": "arctan2", "pow": "power", "cumulative_sum": "cumsum",
                 "cumulative_prod": "cumprod"}
 FUNCTIONS = {
+    "linalg.det": in_doubles(np.linalg.det),
+    "linalg.solve": np.linalg.solve,
+    "linalg.solve_triangular": lambda a, b, upper=False: np.linalg.solve(np.triu(a) if upper else np.tril(a), b),
     **{name: in_doubles(getattr(np, name)) for name in _SAME},
     "allclose": lambda *a, **k: isclose(*a, **k).all(),
     "fast.cross_entropy": cross_entropy,

@@ -26,6 +26,9 @@ EXPONENTIAL = Rule(16, 1, "element", "mlx's own exponential is off by ten units 
 LOGARITHM = Rule(8, 1, "one", "near zero, the error is that of a number near one")
 SUM = Rule(32, 4, "largest", "additions in another order; terms may cancel")
 PRODUCT = Rule(32, 4, "element", "multiplications in another order")
+TRANSFORM = Rule(32, 32, "largest", "sums of many terms with other factors of other roundings")
+DECOMPOSITION = Rule(400, 400, "largest", "other algorithms; errors grow with the condition of the matrix")
+WINDOW = Rule(16, 1, "one", "differences of numbers near one")
 INVERSE_ERROR = Rule(16, 1, "one", "steep at its ends; one of the two computes float64 in float32, whose units count then")
 
 _EXACT = """abs add arange argmax argmin argpartition argsort as_strided asarray astype atleast_1d atleast_2d atleast_3d
@@ -36,7 +39,7 @@ matrix_transpose meshgrid min minimum minmax moveaxis multiply nan_to_num negati
 permute_dims positive put_along_axis real repeat reshape right_shift roll round save sign slice slice_update sort split
 sqrt square squeeze stack stop_gradient subtract swapaxes take take_along_axis tile topk transpose tri tril triu trunc
 unflatten unstack view where zeros zeros_like depends random.bernoulli random.categorical random.key random.permutation
-random.randint random.split random.bits
+random.randint random.split random.bits fft.fftshift fft.ifftshift searchsorted unique to_fp8 from_fp8
 operator.add operator.sub operator.mul operator.truediv operator.neg operator.pos operator.getitem operator.iadd
 operator.isub operator.imul operator.itruediv builtin.abs array.T array.mT get.T get.mT get.real get.imag set at.add
 at.subtract at.multiply at.divide at.maximum at.minimum""".split()
@@ -50,6 +53,14 @@ _RULES = {
        conv_transpose1d conv_transpose2d conv_transpose3d fast.scaled_dot_product_attention fast.cross_entropy
        fast.gated_delta_update fast.layer_norm fast.rms_norm fast.rope""".split()},
     **{name: PRODUCT for name in "prod cumprod cumulative_prod power pow operator.pow operator.ipow".split()},
+    **{f"fft.{name}": TRANSFORM for name in """fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn stft
+       istft""".split()},
+    **{f"linalg.{name}": DECOMPOSITION for name in """cholesky cholesky_inv det eig eigh eigvals eigvalsh inv lu lu_factor
+       norm pinv qr slogdet solve solve_triangular svd tri_inv""".split()},
+    "matrix_norm": DECOMPOSITION,
+    "random.multivariate_normal": DECOMPOSITION,
+    **{name: WINDOW for name in "bartlett blackman hamming hanning".split()},
+    **{name: SUM for name in "gather_mm segmented_mm block_masked_mm hadamard_transform linalg.cross".split()},
     **{name: INVERSE_ERROR for name in "erfinv random.normal random.truncated_normal random.laplace".split()},
     **{name: EXACT for name in ("quantize",)},
     "dequantize": Rule(2, 1, "largest", "a product and a sum, which may be fused into one rounding"),

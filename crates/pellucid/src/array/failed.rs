@@ -132,6 +132,13 @@ impl Fails for (Array, Array) {
     }
 }
 
+impl Fails for (Array, Array, Array) {
+    #[track_caller]
+    fn carrying(failure: Arc<Failure>) -> (Array, Array, Array) {
+        (Fails::carrying(failure.clone()), Fails::carrying(failure.clone()), Fails::carrying(failure))
+    }
+}
+
 /// The results of a call that makes `count` arrays: of one that failed, as many failed ones, so that taking them apart
 /// does not fail before the error is seen.
 pub(crate) fn as_many(mut results: Vec<Array>, count: usize) -> Vec<Array> {

@@ -21,7 +21,15 @@ impl Op {
             Op::Reduce { .. } | Op::ArgReduce { .. } | Op::Scan { .. } => input,
             Op::Softmax { .. } => input.saturating_mul(11),
             Op::Sort { .. } | Op::Argsort { .. } => input.saturating_mul(u64::from(input.max(2).ilog2())),
+            Op::SearchSorted { .. } => out.saturating_mul(u64::from(input.max(1).ilog2()) + 1),
+            Op::Linalg(op) => op.flops(inputs),
+            Op::Fft(spec) => spec.flops(inputs[0]),
             Op::Matmul => products(inputs[0], out),
+            // As if the segments shared out the inner axis, which is what they are for.
+            Op::SegmentedMm => {
+                let segments = inputs[2].elements() as u64 / 2;
+                products(inputs[0], out / segments.max(1))
+            }
             Op::Addmm { .. } => products(inputs[1], out).saturating_add(out.saturating_mul(2)),
             Op::Conv(_) => {
                 let taps =

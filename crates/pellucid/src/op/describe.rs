@@ -3,7 +3,7 @@
 //! The planner, the backends, captures and graphs read it here. There are no default arms: an operation without a
 //! description does not compile.
 
-use super::{ArgReduceOp, NormKind, Op, ReduceOp, ScanOp};
+use super::{ArgReduceOp, LinalgOp, NormKind, Op, ReduceOp, ScanOp, SvdVectors};
 
 /// What kind of work an operation is. Traces carry it; colours, counts and advice go by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -191,7 +191,10 @@ impl Op {
             Op::Scan { .. } => &const { takes(Scan, 1) },
             Op::Softmax { .. } => &const { takes(Normalisation, 1) },
             Op::Sort { .. } | Op::Argsort { .. } => &const { takes(Sort, 1) },
+            Op::SearchSorted { .. } => &const { takes(Sort, 2) },
+            Op::Fft(_) => &const { takes(Fft, 1) },
             Op::Matmul => &const { takes(Matmul, 2).of_nothing() },
+            Op::SegmentedMm => &const { takes(Matmul, 3) },
             Op::Addmm { .. } => &const { takes(Matmul, 3) },
             Op::Conv(_) => &const { takes(Convolution, 2) },
             Op::QuantizedMatmul { .. } => &const { takes_at_least(Quantized, 3).of_nothing() },
@@ -205,6 +208,21 @@ impl Op {
             Op::Attention(_) => &const { takes_at_least(Attention, 3) },
             Op::AttentionBackward { .. } => &const { takes_at_least(Attention, 5) },
             Op::GatedDelta { .. } => &const { takes_at_least(Attention, 6) },
+            Op::Linalg(LinalgOp::Solve | LinalgOp::TriangularSolve { .. }) => &const { takes(Linalg, 2) },
+            Op::Linalg(LinalgOp::Lu | LinalgOp::Svd { vectors: SvdVectors::Thin | SvdVectors::Full }) => {
+                &const { takes(Linalg, 1).makes(3) }
+            }
+            Op::Linalg(
+                LinalgOp::Qr | LinalgOp::Eigh { vectors: true, .. } | LinalgOp::Eig { vectors: true },
+            ) => &const { takes(Linalg, 1).makes(2) },
+            Op::Linalg(
+                LinalgOp::Cholesky
+                | LinalgOp::Inverse
+                | LinalgOp::TriangularInverse { .. }
+                | LinalgOp::Svd { vectors: SvdVectors::None }
+                | LinalgOp::Eigh { vectors: false, .. }
+                | LinalgOp::Eig { vectors: false },
+            ) => &const { takes(Linalg, 1) },
             Op::Custom(_) => {
                 &const { Description { inputs: Count::Declared, results: Count::Declared, ..takes(Custom, 0) } }
             }
@@ -313,7 +331,10 @@ impl Op {
             Op::Softmax { .. } => "softmax",
             Op::Sort { .. } => "sort",
             Op::Argsort { .. } => "argsort",
+            Op::SearchSorted { .. } => "searchsorted",
+            Op::Fft(spec) => spec.name(),
             Op::Matmul => "matmul",
+            Op::SegmentedMm => "segmented_mm",
             Op::Addmm { .. } => "addmm",
             Op::Conv(_) => "conv_general",
             Op::QuantizedMatmul { gather: false, .. } => "quantized_matmul",
@@ -329,6 +350,7 @@ impl Op {
             Op::Attention(_) => "scaled_dot_product_attention",
             Op::AttentionBackward { .. } => "scaled_dot_product_attention_backward",
             Op::GatedDelta { .. } => "gated_delta_update",
+            Op::Linalg(op) => op.name(),
             Op::Custom(_) => "custom",
         }
     }

@@ -27,7 +27,7 @@ impl Spec {
 /// The results of an operation, in order; mostly one.
 pub type Specs = SmallVec<[Spec; 1]>;
 
-type Input<'a> = (&'a Shape, Dtype);
+pub(super) type Input<'a> = (&'a Shape, Dtype);
 
 impl Op {
     /// The shapes and types of the results for these inputs: one for most operations.
@@ -104,6 +104,7 @@ impl Op {
                 let outputs = kernel.outputs.iter();
                 return Ok(outputs.map(|(port, shape)| spec((shape.clone(), port.dtype))).collect());
             }
+            Op::Linalg(op) => return op.rule(inputs),
             Op::Full { shape, dtype, .. } => Ok((shape.clone(), *dtype)),
             Op::Arange { len, dtype, .. } => match dtype {
                 Dtype::Bool => Err(Error::dtype(name, "bool has no steps; use a number type")),
@@ -236,6 +237,22 @@ impl Op {
                 let dtype = if matches!(self, Op::Sort { .. }) { inputs[0].1 } else { Dtype::Uint32 };
                 Ok((inputs[0].0.clone(), dtype))
             }
+            Op::SearchSorted { .. } => {
+                let ((sequence, dtype), (values, other)) = (inputs[0], inputs[1]);
+                same_dtype(name, dtype, other)?;
+                if sequence.len() != 1 {
+                    return Err(Error::shape(
+                        name,
+                        format!("the sorted sequence must have one axis, but its shape is {sequence}"),
+                    ));
+                }
+                if u32::try_from(sequence[0]).is_err() {
+                    return Err(Error::shape(name, format!("positions in {sequence} do not fit uint32")));
+                }
+                Ok((values.clone(), Dtype::Uint32))
+            }
+            Op::Fft(spec) => spec.rule(inputs[0]),
+            Op::SegmentedMm => segmented(name, inputs),
             Op::Matmul => matmul(name, inputs[0], inputs[1]),
             Op::Conv(spec) => spec.infer(inputs[0], inputs[1]),
             Op::QuantizedMatmul { spec, transpose, gather } => {
@@ -269,7 +286,7 @@ impl Op {
     }
 }
 
-fn same_dtype(name: &'static str, a: Dtype, b: Dtype) -> Result<()> {
+pub(super) fn same_dtype(name: &'static str, a: Dtype, b: Dtype) -> Result<()> {
     if a == b { Ok(()) } else { Err(Error::dtype(name, format!("element types {a} and {b} must be equal"))) }
 }
 
@@ -513,8 +530,8 @@ fn reduce(
             other => other,
         },
         ReduceOp::Max | ReduceOp::Min => {
-            let empty = axes.iter().any(|&a| shape[a] == 0);
-            if empty && drop_axes(shape, axes, false).elements() != 0 {
+            // Also where no result would have to be found: whether it is an error does not depend on the other axes.
+            if axes.iter().any(|&a| shape[a] == 0) {
                 return Err(Error::shape(name, format!("shape {shape} has no elements along axes {axes:?}")));
             }
             dtype
@@ -551,4 +568,21 @@ fn matmul(name: &'static str, (a, a_dtype): Input, (b, b_dtype): Input) -> Resul
     shape.push(a[n - 2]);
     shape.push(b[m - 1]);
     Ok((shape, a_dtype))
+}
+
+fn segmented(name: &'static str, inputs: &[Input]) -> Result<(Shape, Dtype)> {
+    let (segments, index) = inputs[2];
+    let (product, dtype) = matmul(name, inputs[0], inputs[1])?;
+    if product.len() != 2 || inputs[0].0.len() != 2 || !dtype.is_floating() {
+        let message =
+            format!("needs two matrices of a floating type, not {} and {}", inputs[0].0, inputs[1].0);
+        return Err(Error::shape(name, message));
+    }
+    if !index.is_integer() {
+        return Err(Error::dtype(name, format!("segments must be integers, not {index}")));
+    }
+    if segments.last() != Some(&2) {
+        return Err(Error::shape(name, format!("segments must have shape [..., 2], not {segments}")));
+    }
+    Ok((segments[..segments.len() - 1].iter().chain(product.iter()).copied().collect(), dtype))
 }

@@ -6,9 +6,11 @@ mod cost;
 mod custom;
 mod describe;
 mod elementwise;
+mod fft;
 mod fused;
 mod infer;
 mod infer_fused;
+mod linalg;
 mod load;
 mod program;
 mod scalar;
@@ -23,8 +25,10 @@ pub use custom::{CustomKernel, Port};
 pub use describe::Family;
 pub(crate) use describe::{Count, TakesOver};
 pub use elementwise::{BinaryOp, UnaryOp};
+pub use fft::{FftKind, FftSpec};
 pub use fused::{AttentionSpec, NormKind, QuantMode, QuantPart, QuantSpec, RopeSpec};
 pub use infer::{Spec, Specs};
+pub use linalg::{LinalgOp, SvdVectors};
 pub use load::LoadSpec;
 pub(crate) use load::OpenFile;
 pub(crate) use program::{Arg, Func, Instr, Program, divmod};
@@ -304,6 +308,17 @@ pub enum Op {
         axis: usize,
     },
 
+    /// For each value the number of elements of a sorted sequence before it, as `uint32`. Inputs: the sequence (one
+    /// axis), values (the same type).
+    SearchSorted {
+        /// Whether equal elements count as before.
+        right: bool,
+    },
+
+    // ---- transforms
+    /// A Fourier transform along one axis. Inputs: x (`complex64`, or `float32` where the samples are real).
+    Fft(FftSpec),
+
     // ---- products
     /// Matrix product of the last two axes, batched over the others with broadcasting. Inputs: a, b (one inexact type).
     Matmul,
@@ -391,6 +406,14 @@ pub enum Op {
         /// A mask is among the inputs.
         mask: bool,
     },
+
+    /// For each pair of positions the product of the columns of `a` and the rows of `b` between them. Inputs: a, b
+    /// (matrices of one floating type), positions `[…, 2]` (integers).
+    SegmentedMm,
+
+    // ---- linear algebra
+    /// A decomposition, an inverse or a solution of matrices, which says its inputs and results itself.
+    Linalg(LinalgOp),
 
     // ---- kernels of the user
     /// A kernel written in WGSL. Inputs: as it declares them, row-major. Results: as it declares them.

@@ -268,10 +268,14 @@ pub fn vecdot(a: &Array, b: &Array, axis: impl Integer) -> Array {
 /// Kronecker product: every element of `a` times the whole of `b`.
 ///
 /// # Errors
-/// [`Error::Shape`] if the result does not fit 64-bit addresses.
+/// [`Error::Shape`] if one has no elements or the result does not fit 64-bit addresses.
 #[track_caller]
 pub fn kron(a: &Array, b: &Array) -> Array {
     ok!(a, b);
+    if a.size() == 0 || b.size() == 0 {
+        let message = format!("needs elements on each side (shapes {} and {})", a.shape_ref(), b.shape_ref());
+        return fail(Error::shape("kron", message));
+    }
     let ndim = a.ndim().max(b.ndim());
     let size = |x: &Array, axis: usize| (axis + x.ndim()).checked_sub(ndim).map_or(1, |i| x.shape()[i]);
     // Each axis becomes two: that of `a`, then that of `b`. Those of size one are left out, so that the axes stay few.

@@ -15,12 +15,18 @@
 //! ```
 
 mod assemble;
+mod blocks;
 mod brackets;
 mod conv;
 mod creation;
+mod einsum;
 mod elementwise;
 pub(crate) mod fast;
+pub mod fft;
+mod fp8;
+mod hadamard;
 mod index;
+pub mod linalg;
 mod matmul;
 mod methods;
 mod operand;
@@ -33,12 +39,18 @@ mod sort;
 #[cfg(test)]
 mod tests;
 mod triangle;
+mod unique;
+mod windows;
 
 pub use assemble::*;
+pub use blocks::*;
 pub use brackets::{At, Ellipsis, Indices, NewAxis, Step};
 pub use conv::*;
 pub use creation::*;
+pub use einsum::*;
 pub use elementwise::*;
+pub use fp8::*;
+pub use hadamard::*;
 pub use index::*;
 pub use matmul::*;
 pub use operand::{Limit, Operand};
@@ -49,6 +61,8 @@ pub use scan::*;
 pub use shape::*;
 pub use sort::*;
 pub use triangle::*;
+pub use unique::*;
+pub use windows::*;
 
 use std::cell::RefCell;
 

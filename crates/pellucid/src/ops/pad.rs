@@ -84,6 +84,8 @@ pub fn pad<'v>(a: &Array, width: impl Into<PadWidth>, mode: PadMode, value: impl
     ok!(&value);
     let widths = match width.into() {
         PadWidth::Same(before, after) => vec![(before, after); a.ndim()],
+        // One pair stands for all axes.
+        PadWidth::Each(each) if each.len() == 1 => vec![each[0]; a.ndim()],
         PadWidth::Each(each) => each,
     };
     if widths.len() != a.ndim() {

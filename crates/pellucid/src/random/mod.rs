@@ -16,9 +16,11 @@
 
 mod distributions;
 mod keys;
+mod multivariate;
 
 #[cfg(test)]
 mod tests;
 
 pub use distributions::*;
 pub use keys::{bits, key, seed, set_state, split, state};
+pub use multivariate::multivariate_normal;

@@ -1,6 +1,7 @@
 //! The functions of the fixture by name: one line each.
 
-use pellucid::ops::{self, Contraction, Cuts, Index, Indexing, Operand};
+use pellucid::fft::{self, Norm};
+use pellucid::ops::{self, Contraction, Cuts, Index, Indexing, Operand, Side};
 use pellucid::random::{self, Samples};
 use pellucid::{Array, Axes, Dtype, Result, Shape};
 
@@ -22,6 +23,7 @@ pub fn call(function: &str, x: &[Array], args: &Arguments) -> Result<Vec<Array>>
         .or_else(|| selection(function, x, args))
         .or_else(|| creation(function, x, args))
         .or_else(|| product(function, x, args))
+        .or_else(|| transform(function, x, args))
         .or_else(|| from_key(function, x, args));
     checked(vec![single.unwrap_or_else(|| panic!("no function {function} in call.rs"))])
 }
@@ -231,6 +233,38 @@ fn product(function: &str, x: &[Array], args: &Arguments) -> Option<Array> {
             ops::tensordot(&x[0], &x[1], Contraction::Axes(lists.pop().unwrap(), right))
         }
         "tensordot" => ops::tensordot(&x[0], &x[1], args.count("axes")),
+        _ => return None,
+    })
+}
+
+fn transform(function: &str, x: &[Array], args: &Arguments) -> Option<Array> {
+    let norm = || if args.has("norm") { args.text("norm").parse().unwrap() } else { Norm::Backward };
+    let n = || args.has("n").then(|| args.count("n"));
+    let sizes = || args.has("s").then(|| args.shape("s"));
+    let m = || args.count("m");
+    Some(match function {
+        "fft" => fft::fft(&x[0], n(), args.int("axis", -1), norm()),
+        "ifft" => fft::ifft(&x[0], n(), args.int("axis", -1), norm()),
+        "rfft" => fft::rfft(&x[0], n(), args.int("axis", -1), norm()),
+        "irfft" => fft::irfft(&x[0], n(), args.int("axis", -1), norm()),
+        "fftn" => fft::fftn(&x[0], sizes().as_deref(), args.axes("axes"), norm()),
+        "ifftn" => fft::ifftn(&x[0], sizes().as_deref(), args.axes("axes"), norm()),
+        "rfftn" => fft::rfftn(&x[0], sizes().as_deref(), args.axes("axes"), norm()),
+        "irfftn" => fft::irfftn(&x[0], sizes().as_deref(), args.axes("axes"), norm()),
+        "fftshift" => fft::fftshift(&x[0], Axes::All),
+        "ifftshift" => fft::ifftshift(&x[0], Axes::All),
+        "searchsorted" => {
+            let side = if args.text("side") == "left" { Side::Left } else { Side::Right };
+            ops::searchsorted(&x[0], &x[1], side)
+        }
+        "einsum" => ops::einsum(args.text("subscripts"), &x.iter().collect::<Vec<_>>()),
+        "hadamard_transform" => ops::hadamard_transform(&x[0], None),
+        "bartlett" => ops::bartlett(m()),
+        "blackman" => ops::blackman(m()),
+        "hamming" => ops::hamming(m()),
+        "hanning" => ops::hanning(m()),
+        "to_fp8" => ops::to_fp8(&x[0]),
+        "from_fp8" => ops::from_fp8(&x[0], args.dtype().unwrap()),
         _ => return None,
     })
 }

@@ -8,6 +8,8 @@ from types import TracebackType
 from typing import IO, Any, Literal, TypeAlias
 
 from pellucid.core import fast as fast
+from pellucid.core import fft as fft
+from pellucid.core import linalg as linalg
 from pellucid.core import metal as metal
 from pellucid.core import random as random
 
@@ -614,6 +616,9 @@ def atleast_2d(*arys: array, stream: StreamOrDevice = None) -> array | list[arra
 def atleast_3d(*arys: array, stream: StreamOrDevice = None) -> array | list[array]:
     """Each array with at least three axes."""
 
+def bartlett(M: int, *, stream: StreamOrDevice = None) -> array:
+    """The Bartlett window of so many points."""
+
 bfloat16: Dtype
 
 def bitwise_and(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
@@ -633,6 +638,12 @@ def bitwise_right_shift(a: scalar | array, b: scalar | array, stream: StreamOrDe
 
 def bitwise_xor(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
     """Bits set in exactly one."""
+
+def blackman(M: int, *, stream: StreamOrDevice = None) -> array:
+    """The Blackman window of so many points."""
+
+def block_masked_mm(a: array, b: array, /, block_size: int = 64, mask_out: array | None = None, mask_lhs: array | None = None, mask_rhs: array | None = None, *, stream: StreamOrDevice = None) -> array:
+    """Matrix product with masked blocks."""
 
 bool_: Dtype
 
@@ -792,6 +803,12 @@ def divmod(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) 
 
 e: float
 
+def einsum(subscripts: str, *operands: Any, stream: StreamOrDevice = None) -> array:
+    """The Einstein sum that the subscripts describe."""
+
+def einsum_path(subscripts: str, *operands: Any) -> tuple[list[tuple[int, ...]], str]:
+    """The order in which einsum multiplies, and what it costs."""
+
 def empty(shape: int | Sequence[int], dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
     """An array of zeros, by another name."""
 
@@ -882,11 +899,17 @@ def floor_divide(a: scalar | array, b: scalar | array, stream: StreamOrDevice = 
 def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None) -> array:
     """An array of another library's elements, which are copied."""
 
+def from_fp8(x: array, dtype: Dtype = bfloat16, *, stream: StreamOrDevice = None) -> array:
+    """The numbers that eight bits (e4m3) stand for."""
+
 def full(shape: int | Sequence[int], vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
     """A value everywhere."""
 
 def full_like(a: array, vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None) -> array:
     """A value with the shape of an array."""
+
+def gather_mm(a: array, b: array, /, lhs_indices: array | None = None, rhs_indices: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
+    """Products of chosen matrices."""
 
 def gather_qmm(x: array, w: array, /, scales: array, biases: array | None = None, lhs_indices: array | None = None, rhs_indices: array | None = None, transpose: bool = True, group_size: int | None = None, bits: int | None = None, mode: str = 'affine', global_scale: array | None = None, *, sorted_indices: bool = False, stream: StreamOrDevice = None) -> array:
     """A product with packed weights, of matrices that indices choose."""
@@ -924,6 +947,15 @@ def greater(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None)
 
 def greater_equal(a: scalar | array, b: scalar | array, stream: StreamOrDevice = None) -> array:
     """True where a >= b."""
+
+def hadamard_transform(a: array, scale: float | None = None, stream: StreamOrDevice = None) -> array:
+    """The last axis multiplied with a Hadamard matrix."""
+
+def hamming(M: int, *, stream: StreamOrDevice = None) -> array:
+    """The Hamming window of so many points."""
+
+def hanning(M: int, *, stream: StreamOrDevice = None) -> array:
+    """The Hanning window of so many points."""
 
 def identity(n: int, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
     """The square array with ones on the diagonal."""
@@ -1052,6 +1084,9 @@ def logsumexp(a: array, /, axis: None | int | Sequence[int] = None, keepdims: bo
 
 def matmul(a: array, b: array, /, *, stream: StreamOrDevice = None) -> array:
     """Matrix product of the last two axes."""
+
+def matrix_norm(a: array, /, ord: None | int | float | str = None, axis: None | int | list[int] = None, keepdims: bool = False, *, stream: StreamOrDevice = None) -> array:
+    """The norm of vectors or matrices."""
 
 def matrix_transpose(a: array, /, *, stream: StreamOrDevice = None) -> array:
     """The last two axes swapped."""
@@ -1208,6 +1243,12 @@ def savez(file: file, *args: Any, **kwargs: Any) -> None:
 def savez_compressed(file: file, *args: Any, **kwargs: Any) -> None:
     """Saves several arrays as compressed .npz; keywords name them."""
 
+def searchsorted(sorted_sequence: array, values: array, /, side: str = 'left', *, stream: StreamOrDevice = None) -> array:
+    """Where values belong in a sorted sequence."""
+
+def segmented_mm(a: array, b: array, /, segments: array, *, stream: StreamOrDevice = None) -> array:
+    """A matrix product for each segment of the inner axis."""
+
 def set_cache_limit(limit: int) -> int:
     """Sets how many bytes the cache may keep and returns the previous limit."""
 
@@ -1307,6 +1348,9 @@ def tensordot(a: array, b: array, /, axes: int | list[Sequence[int]] = 2, *, str
 def tile(a: array, reps: int | Sequence[int], /, *, stream: StreamOrDevice = None) -> array:
     """The array repeated as a whole."""
 
+def to_fp8(x: array, *, stream: StreamOrDevice = None) -> array:
+    """Numbers rounded to eight bits (e4m3)."""
+
 def topk(a: array, /, k: int, axis: None | int = -1, *, stream: StreamOrDevice = None) -> array:
     """The k largest elements along an axis."""
 
@@ -1338,6 +1382,9 @@ uint8: Dtype
 
 def unflatten(a: array, /, axis: int, shape: Sequence[int], *, stream: StreamOrDevice = None) -> array:
     """One axis divided into several."""
+
+def unique(a: array, /, size: int, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, fill_value: scalar | array | None = None, *, stream: StreamOrDevice = None) -> array | tuple[array, ...]:
+    """The different elements in ascending order, and where and how often they are."""
 
 unsignedinteger: DtypeCategory
 

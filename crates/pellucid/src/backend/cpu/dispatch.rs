@@ -1,8 +1,9 @@
 //! From an operation to its kernel.
 
 use super::{
-    In, Out, arg_reduce, assemble, attention, conv, cross_entropy, custom, elementwise, fill, gated_delta,
-    index, load, matmul, norm, quantized, random, reduce, rope, scan, softmax, sort,
+    In, Out, arg_reduce, assemble, attention, conv, cross_entropy, custom, elementwise, fft, fill,
+    gated_delta, index, linalg, load, matmul, norm, quantized, random, reduce, rope, scan, search, softmax,
+    sort,
 };
 use crate::error::{Error, Result};
 use crate::op::{Op, divmod};
@@ -11,6 +12,9 @@ use crate::op::{Op, divmod};
 pub(crate) fn run(op: &Op, inputs: &[In], outs: &mut [Out]) -> Result<()> {
     if let Op::Custom(spec) = op {
         return custom::run(spec, inputs, outs);
+    }
+    if let Op::Linalg(op) = op {
+        return linalg::linalg(*op, inputs, outs);
     }
     let [out, more @ ..] = outs else { return Err(Error::internal("eval", "a kernel without results")) };
     match op {
@@ -42,6 +46,9 @@ pub(crate) fn run(op: &Op, inputs: &[In], outs: &mut [Out]) -> Result<()> {
         Op::Softmax { axes, precise } => softmax::softmax(&inputs[0], axes, *precise, out)?,
         Op::Sort { axis } => sort::sort(&inputs[0], *axis, out)?,
         Op::Argsort { axis } => sort::argsort(&inputs[0], *axis, out)?,
+        Op::SearchSorted { right } => search::search_sorted(&inputs[0], &inputs[1], *right, out)?,
+        Op::Fft(spec) => fft::fft(spec, &inputs[0], out)?,
+        Op::SegmentedMm => matmul::segmented(&inputs[0], &inputs[1], &inputs[2], out)?,
         Op::Matmul => matmul::matmul(&inputs[0], &inputs[1], out)?,
         Op::Addmm { alpha, beta } => matmul::addmm(&inputs[0], &inputs[1], &inputs[2], alpha.0, beta.0, out)?,
         Op::Conv(spec) => conv::conv(spec, &inputs[0], &inputs[1], out)?,
@@ -70,6 +77,7 @@ pub(crate) fn run(op: &Op, inputs: &[In], outs: &mut [Out]) -> Result<()> {
         }
         Op::GatedDelta { .. } => gated_delta::gated_delta(inputs, out)?,
         Op::Custom(_)
+        | Op::Linalg(_)
         | Op::Unary(_)
         | Op::Binary(_)
         | Op::Select

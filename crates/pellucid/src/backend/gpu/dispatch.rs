@@ -11,8 +11,8 @@ use super::scan::Scan;
 use super::tensor::{Context, In, Out};
 use super::wgsl;
 use super::{
-    assemble, conv, custom, elementwise, fill, fused, matmul, pieces, put, quantized, random, reduce, scan,
-    sort,
+    assemble, conv, custom, elementwise, fft, fill, fused, matmul, pieces, put, quantized, random, reduce,
+    scan, search, sort,
 };
 use crate::array::Dtype;
 use crate::error::{Error, Result};
@@ -214,6 +214,25 @@ fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], outs: &[Out]) -> Result<Laun
             binds(gpu, sort::scratch_bytes(&inputs[0], positions))?;
             Box::new(move |l| sort::run(l.context, &l.inputs[0], *axis, positions, l.out()))
         }
+        Op::SearchSorted { right } => {
+            all()?;
+            few(out.elements())?;
+            holds(!inputs[0].dtype.is_complex(), FallbackReason::NoKernel)?;
+            Box::new(|l| search::run(l.context, &l.inputs[0], &l.inputs[1], *right, l.out()))
+        }
+        Op::Fft(spec) => {
+            all()?;
+            let known = spec.n > 1 && fft::radices(spec.n).is_some();
+            holds(known, FallbackReason::NoKernel)?;
+            // Twiddle factors are found from indices that are exact in float32.
+            holds(spec.n <= 1 << 24, FallbackReason::TooLarge)?;
+            binds(gpu, fft::scratch_bytes(spec, &inputs[0]))?;
+            elementwise::reaches(gpu, inputs, out)?;
+            Box::new(|l| fft::run(l.context, spec, &l.inputs[0], l.out()))
+        }
+        // Segments are positions that have to be read before it is known what is multiplied.
+        Op::SegmentedMm => return Err(FallbackReason::NoKernel),
+        Op::Linalg(_) => return Err(FallbackReason::Sequential),
         Op::Matmul | Op::Addmm { .. } => {
             all()?;
             holds(matmul::reaches(gpu, out), FallbackReason::TooLarge)?;

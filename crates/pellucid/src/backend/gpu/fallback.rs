@@ -29,6 +29,8 @@ pub enum FallbackReason {
     NoElements,
     /// Files are read by the host.
     FromFile,
+    /// Each step depends on the one before: a decomposition has little that a GPU could do side by side.
+    Sequential,
     /// There is no kernel.
     NoKernel,
 }
@@ -46,6 +48,7 @@ impl FallbackReason {
             FallbackReason::TooManyInputs => "more arrays than one kernel of this adapter can read",
             FallbackReason::NoElements => "an array without elements; there is nothing to launch",
             FallbackReason::FromFile => "files are read by the host",
+            FallbackReason::Sequential => "each step depends on the one before; a CPU is faster",
             FallbackReason::NoKernel => "there is no kernel",
         }
     }

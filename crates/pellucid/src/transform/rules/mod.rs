@@ -7,9 +7,11 @@ pub(super) mod build;
 mod composed;
 mod conv;
 mod elementwise;
+mod fft;
 mod fused;
 mod index;
 mod layout;
+mod linalg;
 mod product;
 mod quantized;
 mod reduce;
@@ -92,6 +94,9 @@ pub(super) fn vjp(call: &Call, cotangents: &[Option<Array>], wanted: &[bool]) ->
 
 #[track_caller]
 fn vjp_of(call: &Call, of: usize, cotangents: &[Option<Array>]) -> Result<Option<Array>> {
+    if let Op::Linalg(op) = call.op {
+        return linalg::vjp(*op, call, of, cotangents);
+    }
     // Of quotient and remainder only the second has a slope.
     let result = usize::from(matches!(call.op, Op::Divmod));
     let Some(g) = &cotangents[result] else { return Ok(None) };
@@ -122,7 +127,9 @@ fn vjp_of(call: &Call, of: usize, cotangents: &[Option<Array>]) -> Result<Option
         Op::TakeAlongAxis { axis } => Some(index::take_along_vjp(*axis, call, of, g)?),
         Op::PutAlongAxis { axis } => Some(index::put_along_vjp(*axis, call, of, g)?),
         Op::Reduce { op, axes, .. } => reduce::reduce_vjp(*op, axes, call, g),
-        Op::ArgReduce { .. } | Op::Argsort { .. } => None,
+        Op::ArgReduce { .. } | Op::Argsort { .. } | Op::SearchSorted { .. } => None,
+        Op::Fft(spec) => Some(fft::vjp(spec, call, g)),
+        Op::SegmentedMm | Op::Linalg(_) => return Err(call.no_rule("vjp")),
         Op::Scan { op, axis, reverse, inclusive } => {
             let run = Run { axis: *axis, reverse: *reverse, inclusive: *inclusive };
             scan::vjp(*op, run, call, g)
@@ -232,7 +239,10 @@ pub(super) fn jvp(call: &Call, tangents: &[Option<Array>]) -> Result<Push> {
             one(tangents[0].as_ref().map(|t| reduce::extreme_jvp(axes, call, t)))
         }
         Op::Reduce { .. } => Push::Transposed,
-        Op::ArgReduce { .. } | Op::Argsort { .. } => one(None),
+        Op::ArgReduce { .. } | Op::Argsort { .. } | Op::SearchSorted { .. } => one(None),
+        Op::Fft(_) => linear(),
+        Op::SegmentedMm => return Err(call.no_rule("jvp")),
+        Op::Linalg(_) => Push::Transposed,
         Op::Scan { op, axis, reverse, inclusive } => {
             let run = Run { axis: *axis, reverse: *reverse, inclusive: *inclusive };
             match tangents[0].as_ref().and_then(|t| scan::jvp(*op, run, call, t)) {
@@ -315,6 +325,13 @@ pub(super) fn vmap(call: &Call, inputs: &[Batched], size: usize) -> Result<Small
         Op::Softmax { axes, precise } => one(reduce::softmax_vmap(axes, *precise, &inputs[0])),
         Op::Sort { axis } => one(build::apply(Op::Sort { axis: axis + 1 }, &[&inputs[0].array])),
         Op::Argsort { axis } => one(build::apply(Op::Argsort { axis: axis + 1 }, &[&inputs[0].array])),
+        Op::Fft(spec) => one(fft::vmap(spec, &inputs[0].array)),
+        Op::Linalg(op) => linalg::vmap(*op, inputs, size),
+        // Any shape of values is searched for in one sequence.
+        Op::SearchSorted { .. } if !inputs[0].mapped => {
+            one(build::apply(call.op.clone(), &[&inputs[0].array, &inputs[1].array]))
+        }
+        Op::SearchSorted { .. } | Op::SegmentedMm => return Err(call.no_rule("vmap")),
         Op::Matmul | Op::Addmm { .. } => one(product::vmap(call, inputs)),
         Op::Conv(spec) => one(conv::vmap(spec, call, inputs, size)),
         Op::QuantizedMatmul { gather: false, .. } => one(quantized::matmul_vmap(call, inputs)),

@@ -6,6 +6,7 @@
 #[cfg(target_arch = "x86_64")]
 mod blocked;
 mod convert;
+mod segments;
 mod vector;
 
 use std::ops::Range;
@@ -19,6 +20,7 @@ use crate::array::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::memory::{PerThread, Scratch};
 use convert::{round, widen};
+pub(crate) use segments::segmented;
 
 /// Below this many multiply-adds a second core costs more than it gives.
 const SERIAL_WORK: usize = 96 * 96 * 96;
