@@ -775,3 +775,20 @@ def test_dropout_under_checkpoint_is_the_same_on_the_way_back():
     block = mx.checkpoint(lambda x: x * mx.random.bernoulli(0.5, x.shape))
     value, slope = mx.value_and_grad(lambda x: block(x).sum())(mx.ones(100))
     assert value.item() == slope.sum().item()
+
+
+def test_compilation_can_be_turned_off():
+    mx = pellucid.core
+    runs = []
+    f = mx.compile(lambda x: (runs.append(1), x * 2)[1])
+    f(mx.array(1.0))
+    f(mx.array(2.0))
+    assert len(runs) == 1
+    mx.disable_compile()
+    try:
+        assert f(mx.array(3.0)).item() == 6.0
+        assert len(runs) == 2
+    finally:
+        mx.enable_compile()
+    f(mx.array(4.0))
+    assert len(runs) == 2
