@@ -23,8 +23,8 @@ ELSEWHERE = {
         synchronize""",
     "test_exchange.py": "async_eval depends eval export_to_dot from_dlpack",
     "test_files.py": "load save save_gguf save_safetensors savez savez_compressed",
-    "test_transforms.py": """checkpoint compile custom_function disable_compile enable_compile grad jvp value_and_grad
-        vjp vmap""",
+    "transform_cases.py": "checkpoint compile custom_function grad jvp value_and_grad vjp vmap",
+    "test_transforms.py": "disable_compile enable_compile",
     "test_extras.py": "ArrayAt ArrayIterator ArrayLike PrintOptions get_printoptions set_printoptions printoptions",
 }
 #: Names of the devices page, the memory page and the issue that must be there whatever else is.
