@@ -136,7 +136,9 @@ fn lu(packed: &Array, rows: &Array, g: &Array) -> Array {
     let left = solve_triangular(&adjoint(&l), &add(&lower, &upper), Triangle::Upper);
     // X U⁻ᴴ is the adjoint of U⁻¹ Xᴴ.
     let whole = adjoint(&solve_triangular(&u, &adjoint(&left), Triangle::Upper));
-    take_along_axis(&whole, &broadcast(&expand_dims(rows, -1), whole.shape()), -2)
+    // Which row is where does not change with the elements.
+    let rows = apply(Op::StopGradient, &[rows]);
+    take_along_axis(&whole, &broadcast(&expand_dims(&rows, -1), whole.shape()), -2)
 }
 
 /// 1 / (b − a) for each pair of values, 0 for equal ones: there the derivative of the vectors is not defined, and what
