@@ -85,7 +85,7 @@ impl<T: Copy> Scratch<T> {
     /// [`Error::Memory`](crate::Error::Memory) if there is no room for them.
     pub fn with_room(function: &'static str, count: usize) -> Result<Scratch<T>> {
         // Every buffer begins at a multiple of 16, and those of a cache line and more at one of 64.
-        const { assert!(align_of::<T>() <= 16 || align_of::<T>() <= 64 && size_of::<T>() % 64 == 0) };
+        const { assert!(align_of::<T>() <= 16 || align_of::<T>() <= 64 && size_of::<T>().is_multiple_of(64)) };
         let bytes = count.saturating_mul(size_of::<T>());
         let work = WORK.get();
         let (stream, site) = work.map_or((0, CallSite::here()), |work| (work.stream, work.site));

@@ -23,8 +23,7 @@ use crate::error::Result;
 /// batched form, and with the errors of `f`'s arrays.
 pub fn vmap<T: Tree, U: Tree>(f: impl Fn(&T) -> U) -> impl Fn(&T) -> Result<U> {
     let all = move |x: &T| vec![Some(0); x.to_leaves().len()];
-    let mapped = move |x: &T| map(&f, x, &all(x), |count| vec![Some(0); count]);
-    mapped
+    move |x: &T| map(&f, x, &all(x), |count| vec![Some(0); count])
 }
 
 /// As [`vmap`], with an axis for each array of the argument and of the result, in their order in the tree; `None` for an

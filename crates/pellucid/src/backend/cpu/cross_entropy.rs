@@ -40,7 +40,7 @@ pub(crate) fn cross_entropy_backward(logits: &In, targets: &In, g: &In, out: &mu
             let mut result = vec![A::ZERO; classes];
             let y = &mut result[..];
             widest(|| y.iter_mut().zip(logits).for_each(|(y, &x)| *y = (x - max).exp_negative() * factor));
-            y[target] = y[target] - g[row];
+            y[target] -= g[row];
             // SAFETY: this row of the output, which one thread has.
             unsafe { put(out, row * classes, y) };
         })

@@ -58,7 +58,12 @@ pub(super) fn run(context: &Context, sequence: &In, values: &In, right: bool, ou
     } else {
         copied = context.scratch(values.elements() * values.dtype.size())?;
         let target = Out { buffer: &copied, dtype: values.dtype, shape: values.shape };
-        elementwise::run(context, &elementwise::copy_program(values.dtype), std::slice::from_ref(values), &target)?;
+        elementwise::run(
+            context,
+            &elementwise::copy_program(values.dtype),
+            std::slice::from_ref(values),
+            &target,
+        )?;
         In { buffer: &copied, dtype: values.dtype, shape: values.shape, strides: &dense, offset: 0 }
     };
     let shared = shares(&[sequence.clone(), values.clone()], out.buffer);

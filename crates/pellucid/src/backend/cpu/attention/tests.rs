@@ -28,7 +28,7 @@ impl Case {
             "bool" => Some(Tensor::new(
                 Dtype::Bool,
                 &[b, 1, t, s],
-                (0..).map(|i: usize| f64::from(i % 3 != 0 && i % (t * s) >= s)),
+                (0..).map(|i: usize| f64::from(!i.is_multiple_of(3) && i % (t * s) >= s)),
             )),
             "additive" => Some(wave(Dtype::Float64, &[b, 1, t, s], 2.1)),
             _ => None,

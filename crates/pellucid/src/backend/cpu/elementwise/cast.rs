@@ -64,7 +64,7 @@ from_any! {
     i32 saturated, |v| v as i32;
     i64 |v| v as i64, |v| v as i64;
     f32 |v| v, |v| v as f32;
-    f64 |v| f64::from(v), |v| v;
+    f64 f64::from, |v| v;
 }
 
 /// `v as i32`, in a form that becomes vector instructions: `as` does not.

@@ -229,11 +229,11 @@ impl<C: Code> Kernel for Typed<'_, C> {
         for (g, x) in dots.x.chunks(dots.group).enumerate() {
             let mut part = [[0.0f32; 8]; BESIDE];
             for (i, x) in x.as_chunks::<8>().0.iter().enumerate() {
-                for r in 0..BESIDE {
+                for (part, codes) in part.iter_mut().zip(&dots.codes) {
                     // SAFETY: eight codes of this group of this row.
-                    let values = unsafe { C::eight(dots.codes[r].add(g * bytes + i * C::BITS)) };
+                    let values = unsafe { C::eight(codes.add(g * bytes + i * C::BITS)) };
                     for j in 0..8 {
-                        part[r][j] += values[j] * x[j];
+                        part[j] += values[j] * x[j];
                     }
                 }
             }

@@ -9,6 +9,9 @@ use super::fold::{Combine, accumulate, accumulate_four};
 use crate::error::Result;
 use crate::memory;
 
+/// Gets the totals of a piece, with its number, the outer position and the first column.
+type Done<'a, A> = dyn Fn(usize, usize, usize, &[A]) + Sync + 'a;
+
 /// Elements that one thread takes at a time; tall arrays are cut into pieces of at most so many.
 const PIECE: usize = 1 << 20;
 
@@ -37,7 +40,7 @@ pub(super) fn columns<A: Acc, O: Combine<A>>(x: &In, mut layout: Layout, out: &m
     };
     let bytes = rows.min(rows_per_piece) * vector.size.min(BLOCK) * x.dtype.size();
     // Calls `done` with the totals of some pieces, for each block of columns.
-    let reduce = |first: usize, pieces: usize, done: &(dyn Fn(usize, usize, usize, &[A]) + Sync)| {
+    let reduce = |first: usize, pieces: usize, done: &Done<A>| {
         parallel::ranges(outer * column_blocks * pieces, 1, bytes, |range| {
             let mut scratch = Scratch::new();
             for i in range {
