@@ -77,7 +77,7 @@ fn every_dispatch_is_a_row_and_their_times_are_the_launches() {
 #[test]
 fn a_dispatch_says_what_it_ran_on_what() {
     let _alone = alone();
-    let a = Array::from(vec![3.0f32, 1.0, 2.0].repeat(100_000));
+    let a = Array::from([3.0f32, 1.0, 2.0].repeat(100_000));
     let Some(trace) = captured(Mode::Stats, || ops::sort(&a, 0).eval().unwrap()) else { return };
     let sort = &by_op(&trace)["sort"];
     let (first, last) = (&sort[0], &sort[sort.len() - 1]);

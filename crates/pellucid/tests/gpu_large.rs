@@ -110,8 +110,7 @@ fn large_matrices_are_transposed() -> Result<()> {
         let (rows, columns) = (20_480, 2048);
         let x = ops::reshape(&ops::arange(0, rows * columns, 1, Dtype::Int32), [rows, columns]);
         let turned = ops::contiguous(&ops::transpose(&x, None));
-        let expected =
-            (0..(rows * columns) as i32).map(|i| i % rows as i32 * columns as i32 + i / rows as i32);
+        let expected = (0..rows * columns).map(|i| i % rows * columns + i / rows);
         assert_eq!(first_difference(&turned.to_vec::<i32>()?, expected), None);
         Ok(())
     })

@@ -496,7 +496,8 @@ fn fourier_transforms_are_linear_and_their_gradients_their_adjoints() {
     use pellucid::fft::{Norm, fft, ifft, irfft, rfft};
     // Both parts of a complex result side by side, so that sums of products are sums of real numbers.
     let parts = |y: &Array| ops::stack(&[&ops::real(y), &ops::imag(y)], 0);
-    let functions: [(&str, Box<dyn Fn(&Array) -> Array>); 6] = [
+    type Named<'a> = (&'static str, Box<dyn Fn(&Array) -> Array + 'a>);
+    let functions: [Named; 6] = [
         ("fft", Box::new(|x| parts(&fft(x, None, -1, Norm::Ortho)))),
         ("ifft", Box::new(|x| parts(&ifft(x, 9, 0, Norm::Backward)))),
         ("rfft", Box::new(|x| parts(&rfft(x, None, 1, Norm::Backward)))),

@@ -32,6 +32,7 @@ macro_rules! functions {
         $(#[doc = concat!(stringify!($name), $text, " -> ", $returns, "\n\n", $doc)]
         #[pyfunction]
         #[pyo3(signature = $signature $(, text_signature = $shown)?)]
+        #[allow(clippy::too_many_arguments, reason = "as many as the function of MLX has")]
         fn $name(
             py: Python<'_>,
             $($arg: $ty,)*

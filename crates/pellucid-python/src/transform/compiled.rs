@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use pellucid::transform::{self, Graph, Trace};
-use pellucid::{Array, Dtype, Stream, random};
+use pellucid::{Array, Device, Dtype, random};
 use pyo3::exceptions::{PyRuntimeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
@@ -62,7 +62,7 @@ impl Part {
     }
 }
 
-type Key = (Vec<Part>, Stream);
+type Key = (Vec<Part>, Device, usize);
 
 /// A recorded function.
 struct Kept {
@@ -276,9 +276,9 @@ impl Compiled {
         .or_raise()?;
         let (own, state) = variables.split_at(from_arguments);
         let mut filled = Filled::default();
-        let mut own = own.to_vec().into_iter();
+        let mut own = own.iter().cloned();
         let mut filled_state = Filled::of_state();
-        filled_state.fill(&objects[1], &mut state.to_vec().into_iter())?;
+        filled_state.fill(&objects[1], &mut state.iter().cloned())?;
         let call = filled.fill(args.as_any(), &mut own).and_then(|args| {
             let kwargs = filled.fill(kwargs.as_any(), &mut own)?;
             objects[0].call(args.cast_into::<PyTuple>()?, Some(&kwargs.cast_into::<PyDict>()?))
@@ -387,7 +387,8 @@ impl Body for Compiled {
         if arrays.iter().any(transform::is_traced) {
             return objects[0].call(args, Some(kwargs));
         }
-        let key = (parts, pellucid::default_stream(pellucid::default_device()).or_raise()?);
+        let stream = pellucid::default_stream(pellucid::default_device()).or_raise()?;
+        let key = (parts, stream.device(), stream.index());
         let found = {
             let mut cache = self.cache.lock();
             cache.calls += 1;

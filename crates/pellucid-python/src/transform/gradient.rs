@@ -19,6 +19,9 @@ struct Wanted {
     names: Option<Vec<String>>,
 }
 
+/// Trees and the keywords they were passed by.
+type Named<'py> = Vec<(String, Bound<'py, PyAny>)>;
+
 struct Gradient {
     tag: &'static str,
     wanted: Wanted,
@@ -131,7 +134,7 @@ impl Gradient {
         &self,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Vec<(String, Bound<'py, PyAny>)>)> {
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Named<'py>)> {
         let mut trees = Vec::new();
         for &position in &self.wanted.positions {
             if position >= args.len() {

@@ -249,18 +249,18 @@ impl<'py> Filled<'py> {
     /// Gives every place its array back that still holds its variable.
     pub fn restore(self) -> PyResult<()> {
         for slot in self.slots.into_iter().rev() {
-            match kind(&slot.container) {
-                Kind::List(list) => {
-                    let place: usize = slot.key.extract()?;
-                    if list.get_item(place).is_ok_and(|now| now.is(&slot.variable)) {
-                        list.set_item(place, &slot.before)?;
-                    }
-                }
-                Kind::Dict(dict) => {
-                    if dict.get_item(&slot.key)?.is_some_and(|now| now.is(&slot.variable)) {
-                        set_dict_item(dict, &slot.key, &slot.before)?;
-                    }
-                }
+            let container = kind(&slot.container);
+            let now = match &container {
+                Kind::List(list) => list.get_item(slot.key.extract::<usize>()?).ok(),
+                Kind::Dict(dict) => dict.get_item(&slot.key)?,
+                _ => None,
+            };
+            if !now.is_some_and(|now| now.is(&slot.variable)) {
+                continue;
+            }
+            match container {
+                Kind::List(list) => list.set_item(slot.key.extract::<usize>()?, &slot.before)?,
+                Kind::Dict(dict) => set_dict_item(dict, &slot.key, &slot.before)?,
                 _ => {}
             }
         }
