@@ -2,7 +2,7 @@
 //!
 //! Elements are copied once, into memory that is accounted for.
 
-use super::{Array, Dtype, Element, Inputs, NodeRef, Shape, Sizes, State, Value, fail, ok};
+use super::{Array, Dtype, Element, Inputs, NodeRef, Shape, Sizes, State, Value, fail, fail_like, ok};
 use crate::call_site::CallSite;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
@@ -37,7 +37,10 @@ impl Array {
             let message = format!("{given} elements given, but shape {shape} has {wanted}");
             return fail(Error::shape("from_slice", message));
         }
-        ok!(Array::from_bytes("from_slice", stored_bytes(elements), shape, T::DTYPE))
+        match Array::from_bytes("from_slice", stored_bytes(elements), shape.clone(), T::DTYPE) {
+            Ok(array) => array,
+            Err(error) => fail_like(error, shape, T::DTYPE),
+        }
     }
 
     /// An array of the given shape with the row-major elements of a vector.

@@ -158,6 +158,14 @@ pub(crate) fn fail<T: Fails>(error: Error) -> T {
     T::carrying(failure(error))
 }
 
+/// As [`fail`], for a call that was right: the array keeps the shape and type it was to have.
+#[cold]
+#[track_caller]
+pub(crate) fn fail_like(error: Error, shape: Shape, dtype: Dtype) -> Array {
+    let (site, state) = (CallSite::here(), State::Failed(failure(error)));
+    Array(NodeRef::new(shape, dtype, any_stream(), site, state))
+}
+
 /// A failure of the call that is being made.
 #[cold]
 #[track_caller]

@@ -25,7 +25,7 @@ pub use convert::{HostSlice, ones, zeros};
 pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;
 pub use failed::strict;
-pub(crate) use failed::{Fails, Sound, as_many, fail, ok};
+pub(crate) use failed::{Fails, Sound, as_many, fail, fail_like, ok};
 pub use host_memory::HostMemory;
 pub(crate) use host_view::HostView;
 pub use literal::{Literal, literal};
