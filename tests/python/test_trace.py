@@ -28,7 +28,7 @@ def test_every_member_is_read_and_the_manifest_counts_are_exact():
         # Sizes and checksums stand in front of each member: no data descriptors.
         assert all(info.flag_bits & 8 == 0 for info in archive.infolist())
         manifest = json.loads(archive.read("manifest.json"))
-        assert manifest["format"] == "pltrace" and manifest["version"] == 1
+        assert manifest["format"] == "pltrace" and manifest["version"] == 2
         assert manifest["counts"] == counts
         for name in TABLES:
             assert tables()[name].num_rows == counts[name]

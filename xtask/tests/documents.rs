@@ -15,7 +15,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("op", &["array", "error"]),
     ("memory", &["call_site", "device", "error", "observe", "variable"]),
     ("backend/cpu", &["array", "device", "error", "gpu", "memory", "op", "variable"]),
-    ("ops", &["array", "device", "error", "eval", "op", "stream"]),
+    ("ops", &["array", "device", "error", "eval", "op", "stream", "transform"]),
 ];
 
 /// Source files below a folder, without tests.

@@ -10,6 +10,9 @@ use std::sync::Once;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use parking_lot::Mutex;
+use parking_lot::lock_api::RawMutex as _;
+
 use crate::error::{Error, Result};
 
 /// Live threads that use the library, our own not counted.
@@ -102,6 +105,16 @@ pub(crate) fn is_cut_off() -> bool {
 #[inline]
 pub(crate) fn check(function: &'static str) -> Result<()> {
     if is_cut_off() { Err(Error::Forked { function }) } else { Ok(()) }
+}
+
+/// Makes a lock as good as new, in a child. Giving it free would not do: threads of the parent may have waited for it,
+/// and the list of those who wait has a lock of its own, which nobody may be left to free.
+///
+/// # Safety
+/// The process has no other thread, and this one does not hold the lock.
+pub(crate) unsafe fn renew<T>(lock: &Mutex<T>) {
+    // SAFETY: a raw lock is one atomic number, which nobody else looks at.
+    unsafe { std::ptr::from_ref(lock.raw()).cast_mut().write(parking_lot::RawMutex::INIT) };
 }
 
 fn parts() -> impl Iterator<Item = &'static Part> {

@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use super::programs;
 use crate::need::{self, Need, VULKAN_DRIVER};
 use crate::process::{self, Result};
 use crate::summary::Tally;
@@ -12,8 +13,7 @@ pub const NEEDS: &[Need] =
     &[VULKAN_DRIVER, Need::Python(&["numpy", "pyarrow", "mlx[cpu]==0.32.4", "safetensors", "pytest"])];
 
 pub fn run() -> Result<Tally> {
-    let examples = ["--example", "files", "--example", "metal_capture"];
-    process::run(process::cargo(&["build", "-p", "pellucid"]).args(examples))?;
+    programs::build()?;
     let mut python = Command::new("python");
     let tests = ["tests/python/test_files.py", "tests/python/test_capture.py"];
     python.args(["-m", "pytest", "-q"]).args(tests).current_dir(process::root());

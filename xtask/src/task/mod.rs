@@ -7,6 +7,7 @@ pub mod bench_trace;
 pub mod check_targets;
 pub mod file_length;
 pub mod file_tests;
+pub mod programs;
 pub mod python_tests;
 pub mod setup;
 pub mod test;

@@ -1,8 +1,8 @@
 //! The step `python-tests`: builds the wheel, installs it, and compares it with the published mlx.
 
-use std::path::PathBuf;
 use std::process::Command;
 
+use super::programs;
 use crate::need::{self, Need};
 use crate::process::{self, Failure, Result};
 use crate::summary::Tally;
@@ -23,10 +23,10 @@ const CRATE: &str = "crates/pellucid-python";
 
 pub fn run() -> Result<Tally> {
     // The tests open a trace with the command.
-    process::run(&mut process::cargo(&["build", "-p", "pellucid-cli"]))?;
+    programs::build()?;
     install()?;
     let mut tests = python(&["-m", "pytest", "-q", CRATE]);
-    tests.env("PELLUCID_COMMAND", command());
+    tests.env("PELLUCID_COMMAND", programs::command());
     process::run(&mut tests)
 }
 
@@ -75,10 +75,4 @@ fn python(args: &[&str]) -> Command {
         python.env("PATH", path);
     }
     python
-}
-
-/// The `pellucid` command of this build.
-fn command() -> PathBuf {
-    let name = format!("pellucid{}", std::env::consts::EXE_SUFFIX);
-    process::root().join("target").join("debug").join(name)
 }

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use super::programs;
 use crate::need::{self, Need, VULKAN_DRIVER};
 use crate::process::{self, Result};
 use crate::summary::Tally;
@@ -14,8 +15,7 @@ pub const NEEDS: &[Need] = &[
 ];
 
 pub fn run() -> Result<Tally> {
-    process::run(&mut process::cargo(&["build", "-p", "pellucid-trace", "--examples"]))?;
-    process::run(&mut process::cargo(&["build", "-p", "pellucid-cli"]))?;
+    programs::build()?;
     let mut python = Command::new("python");
     python.args(["-m", "pytest", "-q", "tests/python/test_trace.py", "tests/python/test_perfetto.py"]);
     python.current_dir(process::root());

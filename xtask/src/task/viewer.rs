@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::programs;
 use crate::need::{self, CHROMIUM, Need, VULKAN_DRIVER};
 use crate::process::{self, Failure, Result};
 use crate::summary::Tally;
@@ -58,7 +59,8 @@ pub fn run() -> Result<()> {
 /// The page is what its sources say, and every view shows what it should.
 pub fn test() -> Result<Tally> {
     run()?;
-    let mut tally = process::run(&mut npm(&["test"], TEST_NEEDS))?;
+    programs::build()?;
+    let mut tally = process::run(npm(&["test"], TEST_NEEDS).env("PELLUCID", programs::command()))?;
     tally.add(Tally::PASS);
     Ok(tally)
 }

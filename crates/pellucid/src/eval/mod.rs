@@ -25,7 +25,7 @@ pub(crate) use interrupt::is_given_up;
 pub use interrupt::with_interrupts;
 pub(crate) use schedule::Drive;
 
-use crate::array::{Array, State, fail};
+use crate::array::{Array, State, Value, fail};
 use crate::capture;
 use crate::error::{Error, Result};
 use crate::fork;
@@ -125,15 +125,24 @@ pub fn async_eval<A: AsArray>(arrays: impl IntoIterator<Item = A>) {
 /// Arrays in a forked child that has nothing to compute with: what lies in the host's memory can still be read.
 #[cold]
 fn cut_off(arrays: &[&Array]) -> Result<()> {
-    for array in arrays {
-        // A lock that is held will never be free.
-        match array.0.state.try_lock().as_deref() {
-            Some(State::Ready(value)) if value.buffer().is_host() => {}
-            Some(State::Failed(failure)) => return Err(failure.tell()),
-            _ => return Err(Error::Forked { function: "eval" }),
-        }
+    arrays.iter().try_for_each(|array| value_if_cut_off(array).map(drop))
+}
+
+/// The elements of an array in such a child, if they were there when it was forked.
+#[cold]
+pub(crate) fn value_if_cut_off(array: &Array) -> Result<Value> {
+    let forked = Error::Forked { function: "eval" };
+    // A lock that is held will never be free.
+    if array.0.state.is_locked() {
+        return Err(forked);
     }
-    Ok(())
+    // SAFETY: nobody changes a state in this process, because nothing is computed in it. The lock is left alone: to
+    // free it could mean to wake threads of the parent, for which a lock is needed that is perhaps never free.
+    match unsafe { &*array.0.state.data_ptr() } {
+        State::Ready(value) if value.buffer().is_host() => Ok(value.clone()),
+        State::Failed(failure) => Err(failure.tell()),
+        _ => Err(forked),
+    }
 }
 
 /// Waits for an array that has been scheduled.

@@ -44,9 +44,9 @@ fn is_quiet() -> bool {
 
 /// In a child that is cut off, figures can still be read: nobody else is there to change them.
 fn in_child(quiet: bool) {
-    if !quiet && CENTRAL.accounts.is_locked() {
-        // SAFETY: whoever held the lock is not in this process. What it guards is only read from now on.
-        unsafe { CENTRAL.accounts.force_unlock() };
+    if !quiet {
+        // SAFETY: the child has no other thread. What the lock guards is only read from now on.
+        unsafe { fork::renew(&CENTRAL.accounts) };
     }
 }
 
