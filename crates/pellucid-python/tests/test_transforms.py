@@ -15,6 +15,15 @@ import pytest
 
 from transform_cases import CASES
 
+
+@pytest.fixture(autouse=True)
+def mlx_compiles():
+    """Tests of layers switch mlx's compilation off in this process."""
+    mlx.core.enable_compile()
+    yield
+    mlx.core.disable_compile()
+
+
 def plain(value):
     """A result without the library it came from: arrays become their type and elements."""
     if hasattr(value, "dtype") and hasattr(value, "tolist"):

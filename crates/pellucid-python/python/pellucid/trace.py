@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: The tables of a trace, as the folders of the file are called.
 TABLES = ("ops", "launches", "dispatches", "memory", "sync", "stats")
 _OTHER_NAMES = {"allocations": "memory", "waits": "sync"}
-_VERSION = 1
+_VERSION = 2
 
 
 class TraceError(ValueError):

@@ -57,8 +57,8 @@ crate::ops::functions! {
         "(x: array, *, stream: StreamOrDevice = None)" "array"
         "Numbers rounded to eight bits (e4m3)."
         => ops::to_fp8(&x);
-    from_fp8(x, dtype = PyDtype(Dtype::Bfloat16), *, stream = None) as "(x, dtype=bfloat16, *, stream=None)" [x: Arr, dtype: PyDtype]
+    from_fp8(x, dtype = None, *, stream = None) as "(x, dtype=None, *, stream=None)" [x: Arr, dtype: Option<PyDtype>]
         "(x: array, dtype: Dtype = bfloat16, *, stream: StreamOrDevice = None)" "array"
         "The numbers that eight bits (e4m3) stand for."
-        => ops::from_fp8(&x, dtype.0);
+        => ops::from_fp8(&x, dtype.map_or(Dtype::Bfloat16, |dtype| dtype.0));
 }

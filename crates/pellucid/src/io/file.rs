@@ -206,49 +206,49 @@ impl<W> FailsOnce<W> {
         FailsOnce { writer, failed: false, position: 0 }
     }
 
-    fn unless_failed<R>(
+    /// Where the writer is after `f`; what `pretended` says once something has failed.
+    fn unless_failed(
         &mut self,
-        after: impl FnOnce(&mut u64) -> R,
-        f: impl FnOnce(&mut W) -> io::Result<R>,
-    ) -> io::Result<R> {
+        pretended: impl FnOnce(u64) -> u64,
+        f: impl FnOnce(&mut W, u64) -> io::Result<u64>,
+    ) -> io::Result<()> {
         if self.failed {
-            return Ok(after(&mut self.position));
+            self.position = pretended(self.position);
+            return Ok(());
         }
-        let result = f(&mut self.writer);
+        let result = f(&mut self.writer, self.position);
         self.failed = result.as_ref().is_err_and(|error| error.kind() != ErrorKind::Interrupted);
-        result
+        self.position = result?;
+        Ok(())
     }
 }
 
 impl<W: Write> Write for FailsOnce<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let before = self.position;
         self.unless_failed(
-            |position| {
-                *position += bytes.len() as u64;
-                bytes.len()
-            },
-            |writer| match writer.write(bytes)? {
+            |position| position + bytes.len() as u64,
+            |writer, position| match writer.write(bytes)? {
                 0 if !bytes.is_empty() => Err(ErrorKind::WriteZero.into()),
-                count => Ok(count),
+                count => Ok(position + count as u64),
             },
-        )
+        )?;
+        Ok((self.position - before) as usize)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.unless_failed(|_| (), Write::flush)
+        self.unless_failed(|position| position, |writer, position| writer.flush().map(|()| position))
     }
 }
 
 impl<W: Seek> Seek for FailsOnce<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let after = |position: &mut u64| {
-            match to {
-                SeekFrom::Start(at) => *position = at,
-                SeekFrom::Current(by) | SeekFrom::End(by) => *position = position.saturating_add_signed(by),
-            }
-            *position
+        let pretended = |position: u64| match to {
+            SeekFrom::Start(at) => at,
+            SeekFrom::Current(by) | SeekFrom::End(by) => position.saturating_add_signed(by),
         };
-        self.unless_failed(after, |writer| writer.seek(to))
+        self.unless_failed(pretended, |writer, _| writer.seek(to))?;
+        Ok(self.position)
     }
 }
 

@@ -94,18 +94,19 @@ pub(super) fn fp8(code: u32) -> f32 {
     f32::from_bits(value.to_bits() | (code & 0x80) << 24)
 }
 
-/// The nearest four-bit code; ties to the even one, beyond the largest the largest.
+/// The nearest four-bit code; of two that are equally near the one closer to zero, as MLX has it; beyond the largest
+/// the largest.
 pub(super) fn to_fp4(x: f32) -> u8 {
     if x.is_nan() {
         return 7;
     }
     let size = match x.abs() {
         s if s > 5.0 => 7,
-        s if s >= 3.5 => 6,
+        s if s > 3.5 => 6,
         s if s > 2.5 => 5,
-        s if s >= 1.75 => 4,
+        s if s > 1.75 => 4,
         s if s > 1.25 => 3,
-        s if s >= 0.75 => 2,
+        s if s > 0.75 => 2,
         s if s > 0.25 => 1,
         _ => 0,
     };
@@ -140,7 +141,10 @@ pub(super) fn to_e8m0(x: f32) -> u8 {
     if !x.is_finite() {
         return 0xff;
     }
-    // The logarithm of zero is −∞, which the bounds bring to the smallest.
+    if x == 0.0 {
+        // A group of zeros: MLX gives it the scale one.
+        return 127;
+    }
     (x.log2().ceil().clamp(-127.0, 127.0) as i32 + 127) as u8
 }
 
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_even_code_and_large_numbers_to_the_largest() {
-        assert_eq!([0.25, 0.75, 1.25, 5.0, 100.0].map(to_fp4), [0, 2, 2, 6, 7]);
+        assert_eq!([0.25, 0.75, 1.25, 3.5, 5.0, 100.0].map(to_fp4), [0, 1, 2, 5, 6, 7]);
         assert_eq!(
             [1.0625, 1.1875, 1e9, 1.0 / 1024.0].map(|x| fp8(u32::from(to_fp8(x)))),
             [1.0, 1.25, 448.0, 0.0]
