@@ -23,7 +23,7 @@ use crate::observe::observed_now;
 /// # fn main() -> pellucid::Result<()> {
 /// let s = new_stream(Device::cpu())?;
 /// s.set_label("loader");
-/// let a = with_stream(s, || ops::add(&Array::from([1.0f32, 2.0]), 1.0))?;
+/// let a = with_stream(s, || ops::add(&Array::from([1.0f32, 2.0]), 1.0));
 /// assert_eq!(a.to_vec::<f32>()?, [2.0, 3.0]);
 /// # Ok(())
 /// # }

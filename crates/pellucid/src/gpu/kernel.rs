@@ -35,7 +35,7 @@ use crate::ops;
 ///         Ok(())
 ///     });
 /// let x = Array::from([1.0f32, 2.0, 3.0]);
-/// let y = scale.call(&[&x], [3, 1, 1], &[[3]])?.remove(0);
+/// let y = scale.call(&[&x], [3, 1, 1], &[[3]]).remove(0);
 /// assert_eq!(y.to_vec::<f32>()?, [2.0, 4.0, 6.0]);
 /// # Ok(())
 /// # }

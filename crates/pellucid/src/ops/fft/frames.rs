@@ -88,7 +88,7 @@ impl Frames<'_> {
 /// use pellucid::fft::{Frames, istft, stft};
 /// use pellucid::{Array, fft::Norm, ops::PadMode};
 /// # fn main() -> pellucid::Result<()> {
-/// let x = Array::from_vec((0..32).map(|i| (i % 5) as f32).collect::<Vec<_>>(), [32])?;
+/// let x = Array::from_vec((0..32).map(|i| (i % 5) as f32).collect::<Vec<_>>(), [32]);
 /// let frames = Frames::new(8);
 /// let s = stft(&x, &frames, PadMode::Reflect);
 /// assert_eq!(s.shape(), [5, 17]);
