@@ -34,8 +34,8 @@ macro_rules! constructors {
 
 impl Array {
     constructors! {
-        zeros "Zeros of `float32`; [`zeros`](crate::zeros) takes the type.";
-        ones "Ones of `float32`; [`ones`](crate::ones) takes the type.";
+        zeros "Zeros of `float32`; [`zeros`] takes the type.";
+        ones "Ones of `float32`; [`ones`] takes the type.";
     }
 
     /// A number everywhere, of the type it has on its own; see [`ops::full`].

@@ -150,7 +150,7 @@ pub fn check_async<'a>(arrays: impl IntoIterator<Item = &'a Array>) -> Result<()
     Ok(())
 }
 
-/// An open level. What is recorded belongs to it until [`end`](Trace::end); dropped without, as by a panic or an error of
+/// An open level. What is recorded belongs to it until `end`; dropped without, as by a panic or an error of
 /// the traced function, it leaves nothing behind.
 pub struct Trace {
     start: usize,
