@@ -74,7 +74,7 @@ for (const scheme of ['light', 'dark']) {
       await show(tab, 'dependencies');
       await tab.waitForSelector('[data-nodes="124"]');
       assert.match(await text('.inspector'), /softmax/);
-      await tab.locator('.surface canvas').press('ArrowUp');
+      await tab.getByRole('img', { name: /^Graph of operations/ }).press('ArrowUp');
       assert.match(await text('.inspector h2'), /divide/);
       await tab.waitForTimeout(100);
       await shot(tab, `dependencies-${scheme}`);
