@@ -10,12 +10,13 @@ import { compare } from './view/compare';
 import { dependencies } from './view/dependencies';
 import { kernels } from './view/kernels';
 import { memory } from './view/memory';
+import { source } from './view/source';
 import { summary } from './view/summary';
 import { tensor } from './view/tensor';
 import { timeline } from './view/timeline';
 
 followTheme();
-start(document.getElementById('app')!, { summary, timeline, dependencies, kernels, memory, tensor, compare });
+start(document.getElementById('app')!, { summary, timeline, dependencies, kernels, memory, tensor, source, compare });
 acceptDrops();
 writeLinks();
 void loadGiven();

@@ -4,7 +4,7 @@ import { batch, computed, signal } from '@preact/signals-core';
 import type { Analysis, Diff, Marks } from './analysis/types';
 import { opsOfLaunch, type Trace } from './trace/model';
 
-export const VIEWS = ['summary', 'timeline', 'dependencies', 'kernels', 'memory', 'tensor', 'compare'] as const;
+export const VIEWS = ['summary', 'timeline', 'dependencies', 'kernels', 'memory', 'tensor', 'source', 'compare'] as const;
 export type ViewName = (typeof VIEWS)[number];
 export type Selection = { kind: 'op' | 'launch' | 'buffer' | 'kernel' | 'wait'; row: number };
 

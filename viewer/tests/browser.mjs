@@ -11,6 +11,17 @@ export const artifacts = join(here, 'artifacts');
 const generated = join(here, 'generated');
 const CANDIDATES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
+/** The command: `PELLUCID` names it, or it is built. */
+export function program() {
+  return process.env.PELLUCID ? [process.env.PELLUCID, []] : [process.env.CARGO ?? 'cargo', ['run', '--quiet', '--package', 'pellucid-cli', '--']];
+}
+
+/** What the command prints. */
+export function pellucid(...args) {
+  const [name, first] = program();
+  return execFileSync(name, [...first, ...args], { cwd: join(here, '..', '..'), encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'ignore'] });
+}
+
 /** Path of a trace, written by make_trace.py when it is missing. */
 export function trace(kind) {
   mkdirSync(generated, { recursive: true });
@@ -32,6 +43,8 @@ export async function start() {
 export async function open(browser, { hash = '', scheme = 'light', url = page, size = { width: 1400, height: 860 } } = {}) {
   const context = await browser.newContext({ viewport: size, colorScheme: scheme });
   const tab = await context.newPage();
+  // A busy machine is slow, not broken.
+  tab.setDefaultTimeout(90_000);
   const events = [];
   tab.on('dialog', (dialog) => {
     events.push(`dialog: ${dialog.message()}`);
@@ -48,14 +61,22 @@ export async function open(browser, { hash = '', scheme = 'light', url = page, s
 
 /** Gives a trace to the page the way a person does: by the file picker. */
 export async function give(tab, path, second = false, early = false) {
+  const before = await tab.evaluate(() => document.documentElement.dataset.opened);
   const [chooser] = await Promise.all([tab.waitForEvent('filechooser'), tab.getByRole('button', { name: second ? 'Compare with…' : /^Open$/ }).click()]);
   await chooser.setFiles(path);
-  await tab.waitForFunction((early) => document.querySelector('.error-panel') || (document.querySelector('.view > *') && (early || !document.querySelector('.progress'))), early, { timeout: 60_000 });
+  if (early) await tab.waitForFunction(() => document.querySelector('.error-panel, .view > *'));
+  else await tab.waitForFunction((before) => document.documentElement.dataset.opened !== before, before);
+  await settle(tab);
+}
+
+/** Waits until what was asked for is drawn: two frames, however long they take. */
+export function settle(tab) {
+  return tab.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn()))));
 }
 
 export async function show(tab, view) {
   await tab.locator(`#tab-${view}`).click();
-  await tab.waitForTimeout(150);
+  await settle(tab);
 }
 
 export function shot(tab, name) {

@@ -6,20 +6,22 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { give, here, open, show, shot, start, trace } from './browser.mjs';
+import { give, here, open, program, settle, shot, show, start, trace } from './browser.mjs';
 
 const root = join(here, '..', '..');
 const run = promisify(execFile);
-let browser;
-before(async () => (browser = await start()));
+let browser, page;
+before(async () => {
+  browser = await start();
+  page = await open(browser);
+});
 after(() => browser.close());
 
 /** What the command prints, or why it refuses. */
 async function command(...args) {
-  const given = process.env.PELLUCID;
-  const [program, first] = given ? [given, []] : [process.env.CARGO ?? 'cargo', ['run', '--quiet', '--package', 'pellucid-cli', '--']];
+  const [name, first] = program();
   try {
-    const { stdout } = await run(program, [...first, ...args], { cwd: root, maxBuffer: 1 << 28 });
+    const { stdout } = await run(name, [...first, ...args], { cwd: root, maxBuffer: 1 << 28 });
     return { value: JSON.parse(stdout) };
   } catch (error) {
     if (error.code === 1) return { value: JSON.parse(error.stdout) };
@@ -57,8 +59,10 @@ for (const kind of GOOD) {
     const [{ value: said, refusal }, computed] = await Promise.all([command('summary', '--json', path), library(path)]);
     assert.equal(refusal, undefined);
     assert.deepEqual(computed, said, 'the library in the page and the command');
-    const { tab, events, close } = await open(browser);
+    // One page for all of them: what was open before must not shine through.
+    const { tab, events } = page;
     await give(tab, path);
+    await show(tab, 'summary');
     const figures = await tab.locator('.figures').innerText();
     assert.match(figures, new RegExp(`\\b${said.totals.counts.launches.toLocaleString('en')}\\s*launches`));
     assert.match(figures, new RegExp(`\\b${said.kernels.length}\\s*kernels`));
@@ -78,11 +82,10 @@ for (const kind of GOOD) {
     if (kind === 'nan_fused') {
       await tab.evaluate((op) => (location.hash = `#view=dependencies&op=${op}`), said.finite.makers[0].op);
       await tab.waitForSelector('[data-layout]');
-      await tab.waitForTimeout(200);
+      await settle(tab);
       await shot(tab, 'spread');
     }
     assert.deepEqual(events, []);
-    await close();
   });
 }
 
@@ -91,10 +94,9 @@ for (const kind of BAD) {
     const path = trace(kind);
     assert.ok((await command('summary', '--json', path)).refusal, 'the command');
     await assert.rejects(library(path), 'the library');
-    const { tab, close } = await open(browser);
-    await give(tab, path);
-    assert.equal(await tab.locator('.error-panel').count(), 1);
-    await close();
+    await give(page.tab, path);
+    assert.equal(await page.tab.locator('.error-panel').count(), 1);
+    assert.deepEqual(page.events, []);
   });
 }
 
@@ -106,9 +108,9 @@ test('two traces are compared alike', async () => {
   const { tab, close } = await open(browser);
   await give(tab, paths[0]);
   await give(tab, paths[1], true);
-  const page = await tab.locator('.compare').innerText();
+  const text = await tab.locator('.compare').innerText();
   const all = said.added[0] + said.removed[0] + said.changed[0];
-  assert.match(page, new RegExp(`Structure\\s*${all} differences, ${said.aligned} correspond`));
-  assert.match(page, new RegExp(`${said.numbers.compared} compared: ${said.numbers.identical} the same to the last bit`));
+  assert.match(text, new RegExp(`Structure\\s*${all} differences, ${said.aligned} correspond`));
+  assert.match(text, new RegExp(`${said.numbers.compared} compared: ${said.numbers.identical} the same to the last bit`));
   await close();
 });

@@ -1,14 +1,14 @@
 // Every screen: three sizes, both themes, fingers, keys alone, the way back, and text that can be read.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { give, open, show, shot, start, trace } from './browser.mjs';
+import { give, open, settle, shot, show, start, trace } from './browser.mjs';
 
 let browser;
 before(async () => (browser = await start()));
 after(() => browser.close());
 
 const SIZES = { phone: { width: 390, height: 844 }, laptop: { width: 1024, height: 768 }, wide: { width: 2200, height: 1100 } };
-const VIEWS = ['summary', 'timeline', 'dependencies', 'kernels', 'memory', 'tensor', 'compare'];
+const VIEWS = ['summary', 'timeline', 'dependencies', 'kernels', 'memory', 'tensor', 'source', 'compare'];
 
 for (const [name, size] of Object.entries(SIZES)) {
   for (const scheme of ['light', 'dark']) {
@@ -107,9 +107,9 @@ test('the list of keys makes way for the keys it names', async () => {
 test('the whole page works by keys: every control is reached by Tab and shows it', async () => {
   const { tab, close } = await open(browser);
   await give(tab, trace('sample'));
-  for (const view of VIEWS.slice(0, 6)) {
+  for (const view of VIEWS.slice(0, 7)) {
     await tab.keyboard.press(String(VIEWS.indexOf(view) + 1));
-    await tab.waitForTimeout(100);
+    await settle(tab);
     const wanted = await tab.evaluate(() => [...document.querySelectorAll('#app button, #app select, #app input, #app canvas, #app [tabindex]')]
       .filter((element) => element.tabIndex >= 0 && !element.disabled && element.checkVisibility()).length);
     const reached = await tab.evaluate(() => {
@@ -132,18 +132,18 @@ test('more streams than fit are scrolled to, and the memory below stays free', a
   await canvas.press('ArrowRight');
   for (let i = 0; i < 59; i++) await canvas.press('ArrowDown');
   assert.match(await tab.locator('.inspector').innerText(), /Stream\s*59 ·/);
-  await tab.waitForTimeout(100);
+  await settle(tab);
   await shot(tab, 'streams');
   await canvas.press('PageUp');
   await canvas.press('PageUp');
   await canvas.press('PageUp');
   await canvas.press('PageUp');
-  await tab.waitForTimeout(100);
+  await settle(tab);
   await shot(tab, 'streams-top');
   const box = await canvas.boundingBox();
   await tab.mouse.move(box.x + 60, box.y + 200);
   await tab.mouse.wheel(0, 400);
-  await tab.waitForTimeout(100);
+  await settle(tab);
   await close();
 });
 

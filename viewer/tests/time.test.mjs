@@ -1,7 +1,7 @@
 // Ranges of time and causes, waits, searching by type, shape and stream, and the tensor's ways to look.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { give, open, show, shot, start, trace } from './browser.mjs';
+import { give, open, settle, shot, show, start, trace } from './browser.mjs';
 
 let browser;
 before(async () => (browser = await start()));
@@ -40,7 +40,7 @@ test('the longest chain is drawn on demand', async () => {
   const before = await pixels();
   await canvas.press('p');
   assert.equal(await tab.locator('#chain').getAttribute('aria-pressed'), 'true');
-  await tab.waitForTimeout(150);
+  await settle(tab);
   assert.notEqual(await pixels(), before);
   await shot(tab, 'chain');
   await close();
@@ -92,7 +92,7 @@ test('a tensor is zoomed into, seen as an image and a curve, and compared with a
   const pixels = () => map.evaluate((element) => element.toDataURL());
   let before = await pixels();
   const changed = async (what) => {
-    await tab.waitForTimeout(120);
+    await settle(tab);
     const now = await pixels();
     assert.notEqual(now, before, what);
     before = now;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { give, open, show, shot, start, trace } from './browser.mjs';
+import { give, open, settle, shot, show, start, trace } from './browser.mjs';
 
 let browser;
 before(async () => (browser = await start()));
@@ -44,7 +44,7 @@ for (const scheme of ['light', 'dark']) {
       for (let i = 0; i < 4; i++) await canvas.press('w');
       await tab.waitForFunction((before) => document.querySelector('#range').textContent !== before, wide);
       await canvas.press('Home');
-      await tab.waitForTimeout(100);
+      await settle(tab);
       await shot(tab, `timeline-${scheme}`);
     });
 
@@ -74,15 +74,15 @@ for (const scheme of ['light', 'dark']) {
       await show(tab, 'dependencies');
       await tab.waitForSelector('[data-nodes="124"]');
       assert.match(await text('.inspector'), /softmax/);
-      await tab.locator('.surface canvas').press('ArrowUp');
+      await tab.getByRole('img', { name: /^Graph of operations/ }).press('ArrowUp');
       assert.match(await text('.inspector h2'), /divide/);
-      await tab.waitForTimeout(100);
+      await settle(tab);
       await shot(tab, `dependencies-${scheme}`);
       await tab.getByRole('button', { name: 'Launches' }).click();
       await tab.waitForSelector('[data-nodes="97"]');
       await tab.getByRole('button', { name: 'Regions' }).click();
       await tab.waitForFunction(() => Number(document.querySelector('.surface').dataset.nodes) < 10);
-      await tab.waitForTimeout(100);
+      await settle(tab);
       await shot(tab, `regions-${scheme}`);
       await tab.getByRole('button', { name: 'Operations' }).click();
       await tab.waitForSelector('[data-nodes="124"]');
@@ -118,7 +118,7 @@ for (const scheme of ['light', 'dark']) {
       await tab.waitForSelector('.tensor .badge.bad');
       assert.match(await text('.stats'), /NaN\s*1\s*Inf\s*95/);
       await tab.getByRole('button', { name: 'NaN map' }).click();
-      await tab.waitForTimeout(100);
+      await settle(tab);
       const pink = await tab.locator('.heat canvas').evaluate((canvas) => {
         const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
         let found = 0;

@@ -1,20 +1,10 @@
 // Traces of programs that really ran, on the processor and on the GPU: each view opens, and what is on screen is what
 // `pellucid summary` says of the file.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { give, here, open, show, shot, start } from './browser.mjs';
-
-const root = join(here, '..', '..');
-
-/** Runs the command, which is built if `PELLUCID` does not name it. */
-function pellucid(...args) {
-  const given = process.env.PELLUCID;
-  const [program, first] = given ? [given, []] : [process.env.CARGO ?? 'cargo', ['run', '--quiet', '--package', 'pellucid-cli', '--']];
-  return execFileSync(program, [...first, ...args], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'ignore'] });
-}
+import { give, here, open, pellucid, show, shot, start } from './browser.mjs';
 
 /** Traces named in PELLUCID_TRACES, or the demo on both devices. */
 function traces() {

@@ -14,6 +14,17 @@ export interface Cost {
   roof_share: number | null;
   source: string | null;
 }
+/** A line of the user's program. */
+export interface Line {
+  call_site: string;
+  ops: number;
+  time_ns: number;
+  share: number;
+  bytes: number;
+  flops: number;
+  allocated: number;
+  at_peak: number;
+}
 export interface Element {
   index: number[];
   value: string;
@@ -82,6 +93,7 @@ export interface Analysis {
   finite: Finite;
   kernels: Cost[];
   ops: Cost[];
+  lines: Line[];
   streams: StreamUse[];
   memory: MemoryUse;
   waits: { host: number; host_ns: number; streams: number; streams_ns: number };
@@ -123,6 +135,8 @@ export interface NumericChange {
 }
 export interface Diff {
   aligned: number;
+  /** Row of `ops` in the first, row in the second, how many from there on. */
+  runs: [number, number, number][];
   added: [number, Brief[]];
   removed: [number, Brief[]];
   changed: [number, [Brief, Brief][]];

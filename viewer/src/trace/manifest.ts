@@ -21,6 +21,11 @@ export interface Region {
   end: number;
   thread: string;
 }
+export interface SourceFile {
+  file: string;
+  path: string;
+  parts: { first: number; lines: string[] }[];
+}
 export interface Manifest {
   writer: string;
   program: { name: string; args: string[]; pid: number };
@@ -37,6 +42,8 @@ export interface Manifest {
   partial: boolean;
   native: { kind: string; path: string; ok: boolean; message: string }[];
   regions: Region[];
+  /** Lines around call sites. */
+  sources: SourceFile[];
 }
 
 export const VERSION = 2;
@@ -136,6 +143,14 @@ export function readManifest(text: string): Manifest {
     regions: m.list('regions', (value, where) => {
       const r = new Fields(value, where);
       return { id: r.number('id'), parent: r.has('parent') ? r.number('parent') : null, name: r.text('name'), start: r.number('start_ns'), end: r.number('end_ns'), thread: r.text('thread') };
+    }),
+    sources: m.list('sources', (value, where) => {
+      const s = new Fields(value, where);
+      const part = (value: unknown, where: string) => {
+        const p = new Fields(value, where);
+        return { first: p.number('first'), lines: p.texts('lines') };
+      };
+      return { file: s.text('file'), path: s.text('path'), parts: s.list('parts', part) };
     }),
   };
 }

@@ -110,8 +110,8 @@ function tableMembers(members: Map<string, Member>): Record<TableName, Member[]>
   const chunks = Object.fromEntries(Object.keys(TABLES).map((name) => [name, [] as Member[]])) as Record<TableName, Member[]>;
   let total = 0;
   for (const member of members.values()) {
-    const match = /^(ops|launches|memory|sync|stats)\/(\d{6,9})\.arrow$/.exec(member.name);
-    if (!match) continue;
+    const match = /^(\w+)\/(\d{6,9})\.arrow$/.exec(member.name);
+    if (!match || !Object.hasOwn(chunks, match[1]!)) continue;
     total += member.size;
     if (member.size > 64 * 1024 ** 2 && member.size > member.packed * MAX_TABLE_RATIO) {
       throw new TraceError(`${member.name} claims to unpack ${member.packed} bytes to ${member.size}.`, 'This is not what tables look like; the file is not opened.');

@@ -3,7 +3,7 @@
 import { html } from 'lit-html';
 
 const KEYS: [string, string][] = [
-  ['1 … 7', 'views'], ['/', 'search; Enter and Shift+Enter walk through the matches'], ['n  N', 'next and previous match'],
+  ['1 … 8', 'views'], ['/', 'search; Enter and Shift+Enter walk through the matches'], ['n  N', 'next and previous match'],
   ['Esc', 'clear the selection'], ['I', 'fold or unfold the panel of the selection'], ['Alt ←', 'back to the view and selection before'], ['W  S', 'zoom in and out (timeline, graph, memory)'], ['A  D', 'move left and right'],
   ['← → ↑ ↓', 'neighbours of the selection: earlier, later, producer or stream above, reader or stream below'], ['Home', 'everything in sight'],
   ['F', 'bring the selection into sight'], ['P  R', 'timeline: longest chain; totals of what is in sight (or drag with Shift)'], ['wheel', 'zoom at the pointer; with Shift move; over the names scroll streams'], ['drag', 'move; with two fingers zoom'], ['Page keys', 'scroll streams (timeline), the graph'], ['T', 'light or dark'],

@@ -6,6 +6,8 @@ import { kindVariable } from '../colour';
 import * as f from '../format';
 import { focus, marks, select, selection, show, type ViewName } from '../state';
 import { lowerBound } from '../view/timeline/lod';
+import { sourceOf } from '../values';
+import { callSite } from './editor';
 import { lazyWord, list, word, words } from '../trace/columns';
 import { KIND_LABELS, KINDS } from '../trace/kind';
 import { arrayType, duration, inputsOf, isResult, isUnused, opLabel, opsOfLaunch, outputsOf, readersOf, type Trace } from '../trace/model';
@@ -56,7 +58,7 @@ function operation(t: Trace, op: number): TemplateResult {
       ${row('Array', outputsOf(t, op).map((id) => `#${id}`).join(' '))}
       ${row('Type', arrayType(t, op))}
       ${row('Stream', `${ops.stream[op]} · ${word(ops.device, op)}`)}
-      ${row('Call site', html`<code>${word(ops.call_site, op)}</code>`)}
+      ${row('Call site', callSite(t, word(ops.call_site, op)))}
       ${row('Region', region >= 0 ? t.regions[region]!.name : '')}
       ${row('Work', `${f.measure(ops.flops[op]!, 'FLOP')}, ${f.bytes(ops.bytes[op]!)}`)}
     </dl>
@@ -175,11 +177,11 @@ export function inspector(t: Trace): TemplateResult {
   if (!s) {
     return html`<aside class="inspector" aria-label="Selection">${fold('')}<p class="muted hint">Nothing is selected.<br />Click a launch, an operation, a buffer or a row; every view follows.</p></aside>`;
   }
-  const hasTensor = at.op >= 0 && (t.tensors.has(t.ops.id[at.op]!) || t.statOfArray.row(t.ops.id[at.op]!) >= 0);
+  const hasTensor = at.op >= 0 && (sourceOf(t, t.ops.id[at.op]!) !== null || t.statOfArray.row(t.ops.id[at.op]!) >= 0);
   return html`<aside class="inspector" aria-label="Selection">${fold('')}
     <div class="jumps">
       ${jump('timeline', 'Timeline', at.launch >= 0)} ${jump('dependencies', 'Graph', at.op >= 0)} ${jump('kernels', 'Kernel', at.kernel >= 0)}
-      ${jump('memory', 'Memory', at.life >= 0)} ${jump('tensor', 'Tensor', hasTensor)}
+      ${jump('memory', 'Memory', at.life >= 0)} ${jump('tensor', 'Tensor', hasTensor)} ${jump('source', 'Source', at.op >= 0)}
       <button class="small" title="Clear the selection (Esc)" @click=${() => (selection.value = null)}>✕</button>
     </div>
     ${s.kind === 'op' ? operation(t, s.row) : s.kind === 'launch' ? launchPart(t, s.row) : s.kind === 'buffer' ? bufferPart(t, s.row) : s.kind === 'wait' ? waitPart(t, s.row) : kernelPart(t, s.row)}

@@ -7,12 +7,20 @@ import { analysis, busy, comparison, failure, loadTime, marks, other, query, ref
 import { TraceError } from '../trace/error';
 import type { Trace } from '../trace/model';
 import { openTrace } from '../trace/open';
+import { decodeBase64, isEmbedded, isServed } from '../values';
 
 /** Larger files are shown before they are analysed. */
 const LARGE = 8 * 1024 ** 2;
 
-/** Opens a file as the trace, or as the one to compare with. */
+let opened = 0;
+
+/** Opens a file as the trace, or as the one to compare with. How many were, also in vain, stands in the document. */
 export async function load(file: Blob, name: string, second = false, overlook = false): Promise<void> {
+  await openFile(file, name, second, overlook);
+  document.documentElement.dataset.opened = String(++opened);
+}
+
+async function openFile(file: Blob, name: string, second: boolean, overlook: boolean): Promise<void> {
   const began = performance.now();
   failure.value = null;
   busy.value = 'Opening';
@@ -120,7 +128,9 @@ export async function loadGiven(): Promise<void> {
     const name = embedded.dataset.name || 'trace.pltrace';
     embedded.remove();
     try {
-      await load(new Blob(decodeBase64(text)), name);
+      const file = new Blob(decodeBase64(text));
+      isEmbedded(file);
+      await load(file, name);
     } catch {
       failure.value = { message: 'The trace in this page is not valid base64.', hint: 'Export it again.', defects: [], file: name, retry: null };
     }
@@ -128,30 +138,25 @@ export async function loadGiven(): Promise<void> {
   }
   const wanted = new URLSearchParams(location.search);
   if (!location.protocol.startsWith('http') || !wanted.has('trace')) return;
-  await fetchTrace(wanted.get('trace')!, false);
-  if (wanted.has('compare')) await fetchTrace(wanted.get('compare')!, true);
+  const values = wanted.has('values');
+  await fetchTrace(wanted.get('trace')!, false, values);
+  if (wanted.has('compare')) await fetchTrace(wanted.get('compare')!, true, values);
 }
 
 /** Only files beside the page are fetched, whatever the address says. */
-async function fetchTrace(wanted: string, second: boolean): Promise<void> {
+async function fetchTrace(wanted: string, second: boolean, values: boolean): Promise<void> {
   const name = /^[\w-][\w.-]*$/.test(wanted) ? wanted : 'trace.pltrace';
   busy.value = 'Fetching the trace';
   try {
     const reply = await fetch(`./${name}`, { cache: 'no-store', credentials: 'omit', redirect: 'error' });
     if (!reply.ok) throw new Error(`the server answered ${reply.status}`);
-    await load(await reply.blob(), name, second);
+    const file = await reply.blob();
+    if (values) isServed(file, second ? 1 : 0);
+    await load(file, name, second);
   } catch (error) {
     batch(() => {
       busy.value = null;
       failure.value = { message: `The trace cannot be fetched: ${error instanceof Error ? error.message : String(error)}.`, hint: 'Is `pellucid view` still running?', defects: [], file: name, retry: null };
     });
   }
-}
-
-/** In pieces, so that a long text needs no second copy as one string. */
-function decodeBase64(text: string): Uint8Array<ArrayBuffer>[] {
-  const clean = /\s/.test(text) ? text.replace(/\s+/g, '') : text;
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  for (let at = 0; at < clean.length; at += 4 << 20) parts.push(Uint8Array.from(atob(clean.slice(at, at + (4 << 20))), (c) => c.charCodeAt(0)));
-  return parts;
 }

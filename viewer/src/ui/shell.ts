@@ -21,7 +21,7 @@ export interface View {
 }
 
 const TITLES: Record<ViewName, string> = {
-  summary: 'Summary', timeline: 'Timeline', dependencies: 'Dependencies', kernels: 'Kernels', memory: 'Memory', tensor: 'Tensor', compare: 'Compare',
+  summary: 'Summary', timeline: 'Timeline', dependencies: 'Dependencies', kernels: 'Kernels', memory: 'Memory', tensor: 'Tensor', source: 'Source', compare: 'Compare',
 };
 
 export function start(root: HTMLElement, views: Record<ViewName, View>): void {

@@ -238,5 +238,8 @@ def write(path, changed=False, layers=3, steps=3):
         memory={"active_at_start": 0, "cache_at_start": 0, "active_at_end": run.active["Device(gpu, 0)"], "cache_at_end": run.cache["Device(gpu, 0)"], "peak": run.peak["Device(gpu, 0)"], "limit": 3 << 20},
         counts={"ops": len(run.ops), "inputs": sum(r["name"] == "input" for r in run.ops), "launches": len(run.launches), "memory": len(run.memory),
                 "sync": len(run.sync), "stats": len(run.stats), "kernels": len(run.sources), "tensors": len(kept), "regions": len(run.regions)},
-        regions=run.regions, native=[{"kind": "gputrace", "path": "train.gputrace", "ok": False, "message": "there is no Metal on this system"}],
+        regions=run.regions, sources=[{"file": "examples/train.rs", "path": "/home/me/a project/examples/train.rs", "parts": [
+            {"first": 8, "lines": [f"    let step{i} = layer(&x, {i});" for i in range(8, 41)]},
+            {"first": 44, "lines": [f"\tlet step{i} = loss(&x, {i}); // <b>not markup</b>" for i in range(44, 77)]},
+        ]}], native=[{"kind": "gputrace", "path": "train.gputrace", "ok": False, "message": "there is no Metal on this system"}],
     ))

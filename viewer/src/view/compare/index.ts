@@ -4,12 +4,14 @@ import { effect } from '@preact/signals-core';
 import { html, nothing, render } from 'lit-html';
 import { colour, theme } from '../../colour';
 import * as f from '../../format';
-import { comparison, other, refusal, show } from '../../state';
+import { comparison, other, refusal, select, show } from '../../state';
 import type { Trace } from '../../trace/model';
 import { Surface } from '../../ui/canvas';
 import { pick } from '../../ui/load';
 import type { View } from '../../ui/shell';
 import { curveOf } from '../timeline';
+import { Pairs } from './pairs';
+import { commonRegions, Timelines } from './timelines';
 import { kernelDifferences, numbers, regionDifferences, structure, totals } from './tables';
 
 /** Both memory curves over the same axis, each from its own start. */
@@ -55,9 +57,15 @@ export const compare: View = {
       const chart = document.createElement('div');
       chart.className = 'surface chart';
       const toTensor = (array: number) => show('tensor', 'op', a.arrays.row(array));
+      const both = document.createElement('div');
+      both.className = 'surface both';
+      const regions = commonRegions(a, b);
+      let aligned = (_: string) => {};
       render(html`<div class="tools"><span><span class="muted">first</span> <b>${a.name}</b></span><span class="muted">→</span><span><span class="muted">second</span> <b>${b.name}</b></span>
           <button class="small" @click=${() => pick(true)}>Another second trace</button><button class="small" @click=${() => (other.value = null)}>Close the second</button></div>
         <div class="compare">
+          <section class="panel wide"><header><h2>Timelines</h2><span class="muted">red: only here</span>
+            ${regions.length > 0 ? html`<label>Aligned at <select @change=${(event: Event) => aligned((event.target as HTMLSelectElement).value)}><option value="">the beginning</option>${regions.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>` : nothing}</header>${both}</section>
           ${diff ? totals(diff).element : html`<p class="error-text" role="alert">${refusal.value}</p>`}
           <section class="panel"><header><h2>Memory over time</h2></header>${chart}</section>
           ${diff ? wide(kernelDifferences(diff).element) : nothing}
@@ -65,7 +73,16 @@ export const compare: View = {
           ${diff ? html`${wide(structure(diff).element)} ${wide(numbers(diff, toTensor).element)}` : nothing}
         </div>`, host);
       const surface = new Surface(chart, (s) => drawMemory(s, [a, b]), 'Active memory of both traces');
-      draw = () => surface.draw();
+      const pairs = new Pairs(diff?.runs ?? []);
+      const timelines = new Timelines(both, [a, b], pairs, (picked) => {
+        const first = picked.side === 0 ? picked : timelines.counterpart(picked);
+        if (first) select('launch', first.launch);
+      });
+      aligned = (name) => timelines.align(name);
+      draw = () => {
+        surface.draw();
+        timelines.surface.draw();
+      };
     });
     draw();
     return stop;

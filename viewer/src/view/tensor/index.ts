@@ -4,20 +4,22 @@ import { effect } from '@preact/signals-core';
 import { html, nothing, render } from 'lit-html';
 import { kindVariable, theme } from '../../colour';
 import * as f from '../../format';
-import { focus, marks, select } from '../../state';
+import { comparison, focus, marks, other, select } from '../../state';
 import { word } from '../../trace/columns';
 import { dtypesOf, opLabel, shapesOf, type Trace } from '../../trace/model';
-import { readTensor } from '../../trace/open';
 import { Surface } from '../../ui/canvas';
 import { follow } from '../../ui/gesture';
 import type { View } from '../../ui/shell';
 import { DataTable } from '../../ui/table';
 import { showTip } from '../../ui/tooltip';
+import { type Elements, elementsOf, hasAll, sourceOf } from '../../values';
+import { Pairs } from '../compare/pairs';
 import { readNpy, statistics, type Statistics, type Tensor } from './npy';
 import { binAt, drawHeat, drawHistogram, type Heat, type HeatOptions, type Mode } from './plots';
 
 /** Operations with statistics or data, by row. */
 function rowsOf(t: Trace): Int32Array {
+  if (hasAll(t)) return Int32Array.from({ length: t.ops.rows }, (_, row) => row);
   const rows = new Set<number>();
   for (let i = 0; i < t.stats.rows; i++) rows.add(t.arrays.row(t.stats.array[i]!));
   for (const id of t.tensors) rows.add(t.arrays.row(id));
@@ -40,7 +42,7 @@ function table(t: Trace, faults: Set<number>): DataTable {
     { title: 'Max', ...number(t.stats.max), width: 1.3 },
     { title: 'Mean', ...number(t.stats.mean), width: 1.4 },
     { title: 'Zero', ...number(t.stats.zero) },
-    { title: 'Data', hint: 'Whether the elements are in the trace', text: (r) => (t.tensors.has(t.ops.id[r]!) ? 'yes' : ''), key: (r) => (t.tensors.has(t.ops.id[r]!) ? 1 : 0) },
+    { title: 'Data', hint: 'Where the elements come from', text: (r) => sourceOf(t, t.ops.id[r]!) ?? '', key: (r) => (sourceOf(t, t.ops.id[r]!) ? 1 : 0) },
     { title: 'Hash', text: (r) => (stat(r) < 0 ? '' : word(t.stats.hash, stat(r))), width: 2 },
   ], (row) => select('op', row), { sort: 0, descending: false });
 }
@@ -51,14 +53,25 @@ interface Shown {
   stats: Statistics | null;
   options: HeatOptions;
   error: string;
-  /** The operation whose result was taken off, or -1. */
-  against?: number;
+  /** What was taken off: an array of this trace or of the second. */
+  against?: string;
+  /** How the elements were had. */
+  elements?: Elements;
+  /** Elements are on their way. */
+  waiting?: boolean;
 }
 
 const MODES: [Mode, string][] = [['values', 'Values'], ['faults', 'NaN map'], ['image', 'Image'], ['wave', 'Curve']];
 
 /** Everything in sight, by value. */
 const whole = (): HeatOptions => ({ slice: { rowAxis: -1, columnAxis: -1, index: [] }, mode: 'values', scale: 1, row: 0, column: 0 });
+
+/** Where elements that are not in the trace come from. */
+function origin({ from, exact }: Elements): string {
+  if (from === 'page') return 'These elements came with the page: the trace was run again when it was written.';
+  const bits = exact === true ? 'They have the recorded bits.' : exact === false ? 'They do not have the recorded bits: another device, or a change of the library.' : 'The recording has no figures to compare them with.';
+  return `The trace was run again for these elements. ${bits}`;
+}
 
 /** The difference of two arrays of one shape, element by element. */
 function differenceOf(a: Tensor, b: Tensor): Tensor {
@@ -87,6 +100,14 @@ export const tensor: View = {
     let [log, bin] = [false, -1];
     /** The array that others are compared with. */
     let pinned: { op: number; tensor: Tensor } | null = null;
+    /** Whether arrays are compared with their counterparts in the second trace. */
+    let second = other.peek() !== null && comparison.peek() !== null;
+    const pairs = new Pairs(comparison.peek()?.runs ?? []);
+    /** The same array in the second trace. */
+    const counterpart = (op: number): { t: Trace; op: number } | null => {
+      const [t, row] = [other.peek(), pairs.second(op)];
+      return t && row >= 0 ? { t, op: row } : null;
+    };
     const box = (name: string) => {
       const element = document.createElement('div');
       element.className = name;
@@ -191,6 +212,7 @@ export const tensor: View = {
         <span class="group" role="group" aria-label="How elements are shown">${MODES.map(([mode, name]) => html`<button aria-pressed=${String(options.mode === mode)} @click=${() => { options.mode = mode; change(); }}>${name}</button>`)}</span>
         <button aria-pressed=${String(log)} title="Heights of the histogram by logarithm" @click=${() => { log = !log; change(); histogram.draw(); }}>Log</button>
         <button aria-pressed=${String(pinned !== null)} title="Compare arrays of the same shape with this one" @click=${() => { pinned = pinned ? null : { op: shown.op, tensor: data }; change(); drawTop(); void load(shown.op); }}>${pinned ? 'Stop comparing' : 'Compare with this'}</button>
+        ${counterpart(shown.op) && !pinned ? html`<button aria-pressed=${String(second)} title="The second trace's elements minus these" @click=${() => { second = !second; void load(shown.op); }}>Difference to the second trace</button>` : nothing}
         ${data.shape.length > 1 ? html`${axisChoice('down', 'rowAxis', 'columnAxis')} ${axisChoice('across', 'columnAxis', 'rowAxis')}` : nothing}
         ${data.shape.map((size, axis) => (axis === slice.rowAxis || axis === slice.columnAxis ? nothing : html`<label>axis ${axis} <input type="range" min="0" max=${size - 1} .value=${String(slice.index[axis])} aria-label=${`Position along axis ${axis}`}
           @input=${(e: Event) => { slice.index[axis] = Number((e.target as HTMLInputElement).value); change(); }} /> <span>${slice.index[axis]} of ${size}</span></label>`))}
@@ -208,7 +230,9 @@ export const tensor: View = {
       const [nan, inf] = stats ? [stats.nan, stats.inf] : row >= 0 ? [s.nan[row]!, s.inf[row]!] : [NaN, NaN];
       render(html`<h2>${opLabel(t, op)} <span class="muted">#${t.ops.id[op]} · ${dtypesOf(t, op)[0]}[${(shapesOf(t, op)[0] ?? []).join(', ')}]</span></h2>
         ${producers.includes(op) ? html`<p class="badges"><span class="badge bad">produces NaN or Inf from finite inputs</span></p>` : nothing}
-        ${(shown.against ?? -1) >= 0 ? html`<p class="badges"><span class="badge">difference to ${opLabel(t, shown.against!)} #${t.ops.id[shown.against!]}</span></p>` : nothing}
+        ${shown.against ? html`<p class="badges"><span class="badge">${shown.against}</span></p>` : nothing}
+        ${shown.elements && shown.elements.from !== 'trace' ? html`<p class="muted origin">${origin(shown.elements)}</p>` : nothing}
+        ${shown.waiting ? html`<p class="muted" role="status">The trace is being run again for these elements…</p>` : nothing}
         ${error ? html`<p class="error-text">${error}</p>` : nothing}
         <div class="stats">
           ${figure('min', f.real(stats?.min ?? s.min[row] ?? NaN))} ${figure('max', f.real(stats?.max ?? s.max[row] ?? NaN))} ${figure('mean', f.real(stats?.mean ?? s.mean[row] ?? NaN))}
@@ -218,25 +242,45 @@ export const tensor: View = {
     };
     const load = async (op: number) => {
       const next: Shown = { op, tensor: null, stats: null, options: whole(), error: '' };
-      if (op >= 0 && t.tensors.has(t.ops.id[op]!)) {
+      if (op >= 0 && sourceOf(t, t.ops.id[op]!)) {
+        // Only what takes a while is announced.
+        const slow = setTimeout(() => put({ ...next, waiting: true }), 150);
         try {
-          const own = readNpy(await readTensor(t, t.ops.id[op]!), dtypesOf(t, op)[0] ?? '');
-          const comparable = pinned && pinned.op !== op && pinned.tensor.shape.join() === own.shape.join();
-          const data = comparable ? differenceOf(own, pinned!.tensor) : own;
-          next.against = comparable ? pinned!.op : -1;
-          const rank = data.shape.length;
-          next.tensor = data;
-          next.stats = statistics(data);
-          next.options.slice = { rowAxis: rank >= 2 ? rank - 2 : -1, columnAxis: rank - 1, index: data.shape.map(() => 0) };
+          await fill(next, op);
         } catch (error) {
           next.error = error instanceof Error ? error.message : String(error);
         }
+        clearTimeout(slow);
       }
-      if (focus.peek().op !== op) return;
+      put(next);
+    };
+    const put = (next: Shown) => {
+      if (focus.peek().op !== next.op) return;
       shown = next;
       drawTop();
       drawControls();
       redraw();
+    };
+    const fill = async (next: Shown, op: number) => {
+      next.elements = await elementsOf(t, t.ops.id[op]!);
+      const own = readNpy(next.elements.bytes, dtypesOf(t, op)[0] ?? '');
+      let data = own;
+      const alike = (tensor: Tensor) => tensor.shape.join() === own.shape.join();
+      const twin = second ? counterpart(op) : null;
+      if (pinned && pinned.op !== op && alike(pinned.tensor)) {
+        data = differenceOf(own, pinned.tensor);
+        next.against = `difference to ${opLabel(t, pinned.op)} #${t.ops.id[pinned.op]}`;
+      } else if (!pinned && twin && sourceOf(twin.t, twin.t.ops.id[twin.op]!)) {
+        const there = readNpy((await elementsOf(twin.t, twin.t.ops.id[twin.op]!)).bytes, dtypesOf(twin.t, twin.op)[0] ?? '');
+        if (alike(there)) {
+          data = differenceOf(there, own);
+          next.against = `${twin.t.name} #${twin.t.ops.id[twin.op]} minus ${t.name} #${t.ops.id[op]}`;
+        }
+      }
+      const rank = data.shape.length;
+      next.tensor = data;
+      next.stats = statistics(data);
+      next.options.slice = { rowAxis: rank >= 2 ? rank - 2 : -1, columnAxis: rank - 1, index: data.shape.map(() => 0) };
     };
     const stops = [
       effect(() => {
