@@ -122,7 +122,7 @@ fn missing() -> Vec<Missing> {
     let mut missing = Vec::new();
     if device_count(DeviceType::Gpu) == 0 {
         let get = if cfg!(target_os = "linux") {
-            "install a Vulkan driver; on Debian and Ubuntu `apt install mesa-vulkan-drivers`, which also brings a GPU in software"
+            "install a Vulkan driver; on Debian and Ubuntu `apt install mesa-vulkan-drivers`, which also brings a software adapter"
         } else {
             "install the driver of the GPU's maker"
         };

@@ -115,7 +115,7 @@ static DEFAULT: RwLock<Option<Device>> = RwLock::new(None);
 /// The device that operations run on unless told otherwise: this thread's scope's, else the process's.
 ///
 /// The process's is a hardware GPU if there is one, else the CPU. `PELLUCID_DEVICE=cpu` or `gpu` overrides that at the
-/// start, [`set_default_device`] later. A GPU in software never becomes the default by itself.
+/// start, [`set_default_device`] later. A software adapter never becomes the default by itself.
 pub fn default_device() -> Device {
     scoped_device().unwrap_or_else(process_default)
 }

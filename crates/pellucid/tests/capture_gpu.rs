@@ -11,7 +11,10 @@ use pellucid_trace::{Launch, Trace};
 /// One capture at a time, as the library wants it.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
-    assert!(gpu::is_available(), "these tests need a GPU; Debian's mesa-vulkan-drivers is one in software");
+    assert!(
+        gpu::is_available(),
+        "these tests need a GPU; Debian's mesa-vulkan-drivers is a software adapter"
+    );
     ONE.lock()
 }
 

@@ -171,7 +171,7 @@ fn scans_products_and_softmax_agree_with_the_cpu() -> Result<()> {
     Ok(())
 }
 
-/// Kernels that a processor in software does not take by itself, in a process of their own.
+/// Kernels that a software adapter does not take by itself, in a process of their own.
 #[test]
 fn kernels_for_hardware_agree_too() {
     let Ok(program) = std::env::current_exe() else { return };

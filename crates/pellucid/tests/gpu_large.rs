@@ -116,7 +116,7 @@ fn large_matrices_are_transposed() -> Result<()> {
     })
 }
 
-/// Drivers in software end loops after 65,535 rounds, without a word.
+/// Software adapters end loops after 65,535 rounds, without a word.
 #[test]
 fn long_runs_are_followed_to_their_end() -> Result<()> {
     on_gpu(|| {

@@ -37,7 +37,7 @@ pub enum Probe {
 
 /// Draws graphs.
 pub const GRAPHVIZ: Need = Need::System(&["graphviz"], Probe::Program("dot"));
-/// A GPU in software, for machines without one.
+/// A software adapter, for machines without one.
 pub const VULKAN_DRIVER: Need = Need::System(&["mesa-vulkan-drivers"], Probe::VulkanDriver);
 /// A compiler that comes with the source of the standard library, to check targets whose standard library is not
 /// installed.

@@ -98,7 +98,7 @@ fn warn_if_busy() {
 
 fn chosen(args: &Args) -> Result<Vec<&'static Case>> {
     let named = |case: &Case| match args.case.as_slice() {
-        // Peers tune each kernel on its first use, on a GPU in software for minutes.
+        // Peers tune each kernel on its first use, on a software adapter for minutes.
         [] => !args.quick || case.headline || case.device == Device::Cpu,
         texts => texts.iter().any(|text| case.name.contains(text.as_str())),
     };

@@ -10,14 +10,14 @@ use super::clock::Clock;
 use super::pipeline::Pipelines;
 use super::submit::Submissions;
 use super::transfer;
-use super::wgsl::PANE;
+use super::wgsl::TILE_BYTES;
 use crate::device::{Device, DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
 use crate::fork;
 use crate::memory;
 use crate::variable;
 
-/// Panes (see `software`) that a launch can have on every device that has them, and at most.
+/// Tiles (see `software`) that a launch can have on every device that has them, and at most.
 const LEAST_PANES: usize = 8;
 const MOST_PANES: usize = 15;
 
@@ -102,7 +102,7 @@ fn rank(kind: wgpu::DeviceType) -> u8 {
     }
 }
 
-/// How many graphics processors there are, those in software included.
+/// How many graphics processors there are, software adapters included.
 pub(crate) fn count() -> usize {
     ADAPTERS.len()
 }
@@ -286,16 +286,16 @@ impl Gpu {
         self.is_software() && self.has(wgpu::Features::SHADER_INT64)
     }
 
-    /// Whether kernels read large arrays through panes of uniform memory.
-    pub fn has_panes(&self) -> bool {
-        let large = self.limits.max_uniform_buffer_binding_size >= PANE as u64;
+    /// Whether kernels read large arrays through tiles of uniform memory.
+    pub fn has_tiles(&self) -> bool {
+        let large = self.limits.max_uniform_buffer_binding_size >= TILE_BYTES as u64;
         self.has_vectors()
             && large
             && self.limits.max_uniform_buffers_per_shader_stage as usize >= LEAST_PANES
     }
 
-    /// Panes of one launch. More than this many would make its text long without saving much.
-    pub fn most_panes(&self) -> usize {
+    /// Tiles of one launch. More than this many would make its text long without saving much.
+    pub fn most_tiles(&self) -> usize {
         (self.limits.max_uniform_buffers_per_shader_stage as usize).min(MOST_PANES)
     }
 

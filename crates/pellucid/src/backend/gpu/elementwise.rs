@@ -1,6 +1,6 @@
 //! A chain of elementwise operations as one kernel.
 //!
-//! The text depends on the program and on how its inputs lie (one element, row-major, or strided over so many axes), not
+//! The text depends on the program and on how its inputs are read (one element, row-major, or strided over so many axes), not
 //! on sizes, offsets or constants, which are parameters: so one compiled kernel serves many launches.
 
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use super::pipeline::{Key, Pipeline};
 use super::record::folded;
 use super::software::VECTOR;
 use super::software::pairs::Pairs;
-use super::software::panes::Panes;
+use super::software::tiles::Tiles;
 use super::software::transpose::Transposed;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, share_memory, shares, window};
 use super::wgsl::{self, GROUP, Text};
@@ -28,9 +28,9 @@ use crate::op::{Arg, Func, Instr, Program};
 /// Elements that whole workgroups of any kernel make: arrays are cut at multiples of them.
 const WHOLE: usize = VECTOR * GROUP as usize;
 
-/// How an input lies.
+/// How a kernel reads an input: one element for all, in order, or by strides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lie {
+pub(super) enum Access {
     /// The same element everywhere.
     One,
     /// Row-major.
@@ -58,7 +58,7 @@ pub(super) fn copy_program(dtype: Dtype) -> Program {
 
 pub(super) struct Layout {
     pub axes: Axes,
-    pub lies: SmallVec<[Lie; 4]>,
+    pub access: SmallVec<[Access; 4]>,
 }
 
 impl Layout {
@@ -76,41 +76,42 @@ impl Layout {
             .collect();
         let lists: SmallVec<[&[isize]; 4]> = strides.iter().map(SmallVec::as_slice).collect();
         let axes = Axes::new(out.shape, &lists);
-        let lie = |s: &SmallVec<[isize; 6]>| {
+        let access_of = |s: &SmallVec<[isize; 6]>| {
             if axes.shape.iter().zip(s).all(|(&d, &s)| s == 0 || d == 1) {
-                Lie::One
+                Access::One
             } else if is_row_major(&axes.shape, s) {
-                Lie::Flat
+                Access::Flat
             } else {
-                Lie::Strided
+                Access::Strided
             }
         };
-        let lies = axes.strides.iter().map(lie).collect();
-        Layout { axes, lies }
+        let access = axes.strides.iter().map(access_of).collect();
+        Layout { axes, access }
     }
 
     pub fn is_strided(&self) -> bool {
-        self.lies.contains(&Lie::Strided)
+        self.access.contains(&Access::Strided)
     }
 }
 
 /// Whether an input reaches further than one binding in a way that windows cannot follow.
-fn is_far(gpu: &Gpu, x: &In, lie: Lie) -> bool {
+fn is_far(gpu: &Gpu, x: &In, access: Access) -> bool {
     let (low, high) = x.reach();
-    lie == Lie::Strided && ((high - low + 1) * x.dtype.size()) as u64 + 256 > gpu.largest_binding()
+    access == Access::Strided && ((high - low + 1) * x.dtype.size()) as u64 + 256 > gpu.largest_binding()
 }
 
 /// Whether the kernel can reach these arrays, or why not: flat ones of any size by windows, others within one binding
 /// or by a copy.
 pub(super) fn reaches(gpu: &Gpu, inputs: &[In], out: &Out) -> Result<(), FallbackReason> {
     let layout = Layout::new(inputs, out);
-    let reached =
-        |x: &In, lie: Lie| !is_far(gpu, x, lie) || x.elements() == out.elements() && pieces::copies(gpu, x);
+    let reached = |x: &In, access: Access| {
+        !is_far(gpu, x, access) || x.elements() == out.elements() && pieces::copies(gpu, x)
+    };
     if layout.is_strided() && layout.axes.rank() > MOST_AXES {
         return Err(FallbackReason::TooManyAxes);
     }
     let all = out.elements() <= u32::MAX as usize / 2
-        && inputs.iter().zip(&layout.lies).all(|(x, &lie)| reached(x, lie));
+        && inputs.iter().zip(&layout.access).all(|(x, &access)| reached(x, access));
     if all { Ok(()) } else { Err(FallbackReason::TooLarge) }
 }
 
@@ -124,7 +125,7 @@ fn near(
     let layout = Layout::new(inputs, out);
     let mut copies: SmallVec<[Option<Buffer>; 4]> = SmallVec::new();
     for (i, x) in inputs.iter().enumerate() {
-        copies.push(if is_far(context.gpu, x, layout.lies[i]) {
+        copies.push(if is_far(context.gpu, x, layout.access[i]) {
             Some(pieces::row_major(context, x)?)
         } else if let Some(transposed) = Transposed::of(context, x, &layout.axes, &layout.axes.strides[i]) {
             // Without room for a copy it is read where it lies.
@@ -173,13 +174,13 @@ fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In]
             [bits as u32, (bits >> 32) as u32].into_iter().take(words_of(dtype))
         })
         .collect();
-    let panes = Panes::of(context, program, layout, inputs, out);
-    let done = panes.as_ref().map_or(0, |panes| panes.elements(out));
+    let tiles = Tiles::of(context, program, layout, inputs, out);
+    let done = tiles.as_ref().map_or(0, |tiles| tiles.elements(out));
     if done < out.elements() {
         run_rest(context, program, layout, inputs, out, &constants, done)?;
     }
     // Last, because a capture shows the kernel that was launched last.
-    panes.map_or(Ok(()), |panes| panes.run(context, program, layout, inputs, out, &constants))
+    tiles.map_or(Ok(()), |tiles| tiles.run(context, program, layout, inputs, out, &constants))
 }
 
 /// Runs a program over all elements but the first `done`.
@@ -234,7 +235,9 @@ fn formula_near(
     let mut words: SmallVec<[u32; 24]> = SmallVec::new();
     let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
     words.push(u32::from(shared) | (out.dtype as u32) << 1 | rank << 8);
-    words.extend(layout.lies.iter().zip(&dtypes).map(|(&lie, &dtype)| lie as u32 | (dtype as u32) << 8));
+    words.extend(
+        layout.access.iter().zip(&dtypes).map(|(&access, &dtype)| access as u32 | (dtype as u32) << 8),
+    );
     let pipeline = context.pipeline(Key { family: name, words }, || {
         let (mut text, mut body) = inputs_text(layout, &dtypes, out.dtype, shared);
         let _ = writeln!(body, "    return {formula};");
@@ -278,16 +281,16 @@ fn launch(
         let mut binds: SmallVec<[_; 8]> = SmallVec::new();
         binds.push(target.ok_or_else(too_large)?.bind);
         for (i, x) in inputs.iter().enumerate() {
-            let (low, high) = match layout.lies[i] {
-                Lie::One => (x.offset, x.offset),
-                Lie::Flat => (x.offset + first, x.offset + first + count - 1),
-                Lie::Strided => x.reach(),
+            let (low, high) = match layout.access[i] {
+                Access::One => (x.offset, x.offset),
+                Access::Flat => (x.offset + first, x.offset + first + count - 1),
+                Access::Strided => x.reach(),
             };
             let window = window(context.gpu, x.buffer, x.dtype, low, high).ok_or_else(too_large)?;
             binds.push(window.bind);
-            let start = if layout.lies[i] == Lie::Flat { low } else { x.offset };
+            let start = if layout.access[i] == Access::Flat { low } else { x.offset };
             params.push((start - window.skipped) as u32);
-            if layout.lies[i] == Lie::Strided {
+            if layout.access[i] == Access::Strided {
                 params.extend(layout.axes.strides[i].iter().map(|&s| s as i32 as u32));
             }
         }
@@ -312,8 +315,8 @@ pub(super) fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool) 
     let mut words: SmallVec<[u32; 24]> = SmallVec::new();
     let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
     words.push(u32::from(shared) | (out as u32) << 1 | rank << 8 | (program.instrs.len() as u32) << 16);
-    for (lie, &dtype) in layout.lies.iter().zip(&program.inputs) {
-        words.push(*lie as u32 | (dtype as u32) << 8);
+    for (access, &dtype) in layout.access.iter().zip(&program.inputs) {
+        words.push(*access as u32 | (dtype as u32) << 8);
     }
     words.push(u32::MAX);
     words.extend(program.consts.iter().map(|&(_, dtype)| dtype as u32));
@@ -352,13 +355,13 @@ fn inputs_text(layout: &Layout, inputs: &[Dtype], out: Dtype, shared: bool) -> (
     if strided {
         positions(&mut body, "c", "i + p.p1", rank, sizes);
     }
-    for (&lie, &dtype) in layout.lies.iter().zip(inputs) {
+    for (&access, &dtype) in layout.access.iter().zip(inputs) {
         let n = text.input(dtype);
         let offset = text.take(1);
-        let at = match lie {
-            Lie::One => format!("p.p{offset}"),
-            Lie::Flat => format!("p.p{offset} + i"),
-            Lie::Strided => {
+        let at = match access {
+            Access::One => format!("p.p{offset}"),
+            Access::Flat => format!("p.p{offset} + i"),
+            Access::Strided => {
                 let strides = text.take(rank);
                 position_sum(&format!("p.p{offset}"), "c", rank, strides)
             }

@@ -40,7 +40,7 @@ pub(super) fn position(dtype: Dtype, size: &str) -> String {
     }
 }
 
-/// Whether a processor in software can read and write whole vectors (see `pairs`): what is taken lies side by side.
+/// Whether a software adapter can read and write whole vectors (see `pairs`): what is taken lies side by side.
 fn has_vectors(gpu: &Gpu, x: &In, axis: usize, moves: &[isize]) -> bool {
     let last = x.shape.len() - 1;
     let whole = |stride: &isize| stride % VECTOR as isize == 0;

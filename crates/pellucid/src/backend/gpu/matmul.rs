@@ -1,5 +1,5 @@
 //! Matrix products, batched over leading axes: tiles in workgroup memory, a 4×4 block of results per invocation. On a
-//! processor in software, [`matmul_panes`] or [`matmul_rows`] instead.
+//! software adapter, [`matmul_tiles`] or [`matmul_rows`] instead.
 //!
 //! Matrices keep their strides. The 16-bit types are multiplied in `f32` and rounded once.
 
@@ -11,7 +11,7 @@ use super::device::Gpu;
 use super::pipeline::Key;
 use super::record::Bind;
 use super::reduce::convert;
-use super::software::{matmul_panes, matmul_rows};
+use super::software::{matmul_rows, matmul_tiles};
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Text};
 use crate::array::{Dtype, Shape, Strides, broadcast_strides};
@@ -65,7 +65,7 @@ fn deepest(gpu: &Gpu, out: Dtype) -> usize {
 
 /// Multiplies, in several launches that each add to the result of the one before where one does not go far enough.
 fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
-    if matmul_panes::run(context, product, out)? {
+    if matmul_tiles::run(context, product, out)? {
         return Ok(());
     }
     let (a, b) = (&product.a, &product.b);

@@ -54,8 +54,8 @@ struct Bindings {
     outputs: u32,
     inputs: u32,
     shared: bool,
-    /// Inputs that are panes of uniform memory, a bit each; there are none beyond 64.
-    panes: u64,
+    /// Inputs that are tiles of uniform memory, a bit each; there are none beyond 64.
+    tiles: u64,
     flags: bool,
     /// Parameters come from a buffer, bound last.
     params: bool,
@@ -101,7 +101,7 @@ impl Pipelines {
         }
         let Source { label, text, msl, outputs, inputs, shared } = write();
         let layout =
-            self.layout(gpu, Bindings { outputs, inputs, shared, panes: 0, flags: false, params: false });
+            self.layout(gpu, Bindings { outputs, inputs, shared, tiles: 0, flags: false, params: false });
         let pipeline = gpu
             .guarded(|| match &msl {
                 Some((msl, workgroup)) if gpu.has(wgpu::Features::PASSTHROUGH_SHADERS) => {
@@ -135,12 +135,12 @@ impl Pipelines {
 
     fn compile(&self, gpu: &Gpu, label: String, text: Text) -> Result<Pipeline> {
         let (buffers, params, flags) = (text.inputs + 1, text.params + 1, text.flags);
-        let (shared, panes) = (text.shared, text.panes);
+        let (shared, tiles) = (text.shared, text.tiles);
         let most = if gpu.has(wgpu::Features::IMMEDIATES) { gpu.limits.max_immediate_size } else { 0 };
         let immediates = params * 4 <= most as usize;
         let source = text.finish(immediates);
         let bindings =
-            Bindings { outputs: 1, inputs: buffers - 1, shared, panes, flags, params: !immediates };
+            Bindings { outputs: 1, inputs: buffers - 1, shared, tiles, flags, params: !immediates };
         let layout = self.layout(gpu, bindings);
         let failed = |error: String| {
             Error::internal("gpu", format!("kernel {label} does not compile: {error}\n{source}"))
@@ -174,15 +174,15 @@ impl Pipelines {
     fn layout(&self, gpu: &Gpu, bindings: Bindings) -> wgpu::BindGroupLayout {
         use wgpu::BufferBindingType::{Storage, Uniform};
         let make = || {
-            let Bindings { outputs, inputs, shared, panes, flags, params } = bindings;
+            let Bindings { outputs, inputs, shared, tiles, flags, params } = bindings;
             let buffers = outputs + inputs;
             let last = buffers + u32::from(flags);
             let entries: Vec<_> = (0..last + u32::from(params))
                 .map(|binding| {
                     let input = binding >= outputs && binding < buffers;
                     let read_only = input && !shared || binding == last;
-                    let pane = input && panes.unbounded_shr(binding - outputs) & 1 == 1;
-                    buffer_entry(binding, if pane { Uniform } else { Storage { read_only } })
+                    let tile = input && tiles.unbounded_shr(binding - outputs) & 1 == 1;
+                    buffer_entry(binding, if tile { Uniform } else { Storage { read_only } })
                 })
                 .collect();
             gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::device::Gpu;
 use super::pipeline::Key;
 use super::record::{Bind, folded};
-use super::software::{VECTOR, reduce_panes};
+use super::software::{VECTOR, reduce_tiles};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
 use super::wgsl::{self, GROUP, ROW, Text};
 use super::{elementwise, pieces, softmax_rows};
@@ -24,10 +24,10 @@ const RUN: usize = 512;
 /// Invocations that keep a large device busy.
 const BUSY: usize = 16_384;
 
-/// Workgroups that keep a processor in software busy.
+/// Workgroups that keep a software adapter busy.
 const BUSY_SOFTWARE: usize = 64;
 
-/// Invocations of a workgroup that reduces a run. A processor in software runs eight at once, and pays for each time
+/// Invocations of a workgroup that reduces a run. A software adapter runs eight at once, and pays for each time
 /// that more of them wait for one another.
 pub(super) fn row_group(gpu: &Gpu) -> u32 {
     if gpu.is_software() { 8 } else { GROUP }
@@ -186,7 +186,7 @@ impl<'a> Source<'a> {
         Source { kept, reduced, ..Source::new(x, axes) }
     }
 
-    /// Whether a processor in software can read whole vectors (see `pairs`): then runs are such vectors.
+    /// Whether a software adapter can read whole vectors (see `pairs`): then runs are such vectors.
     pub fn has_vectors(&self, gpu: &Gpu) -> bool {
         gpu.has_vectors()
             && self.dtype.size() == 4
@@ -244,7 +244,7 @@ pub(super) fn run(
     outputs: usize,
     target: &Buffer,
 ) -> Result<()> {
-    if let Some((partial, [kept, reduced])) = reduce_panes::run(context, combine, acc, &source, outputs)? {
+    if let Some((partial, [kept, reduced])) = reduce_tiles::run(context, combine, acc, &source, outputs)? {
         let next = Source { buffer: &partial, dtype: acc, offset: 0, kept, reduced, partial: true };
         return run(context, combine, acc, next, outputs, target);
     }

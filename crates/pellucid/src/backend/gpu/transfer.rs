@@ -18,7 +18,7 @@ impl Provider for GpuMemory {
         let gpu = gpu(self.0).map_err(|error| error.to_string())?;
         let mut usage =
             wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        usage.set(wgpu::BufferUsages::UNIFORM, gpu.has_panes());
+        usage.set(wgpu::BufferUsages::UNIFORM, gpu.has_tiles());
         let buffer = gpu.guarded(|| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("array"),

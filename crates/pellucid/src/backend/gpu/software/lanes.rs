@@ -1,4 +1,4 @@
-//! How many invocations a processor in software runs side by side, which its driver does not tell.
+//! How many invocations a software adapter runs side by side, which its driver does not tell.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,4 @@
-//! The matrix product on a processor in software, where reading memory costs far more than arithmetic and workgroup
+//! The matrix product on a software adapter, where reading memory costs far more than arithmetic and workgroup
 //! memory is no faster than any other.
 //!
 //! Eight invocations make a block of the result: each reads one of eight neighbours of a row of the first matrix and

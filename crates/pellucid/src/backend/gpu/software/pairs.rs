@@ -1,6 +1,6 @@
 //! Elementwise kernels that read and write several 32-bit elements at once.
 //!
-//! A processor in software reads memory invocation by invocation, at a price that hardly depends on the size of what is
+//! A software adapter reads memory invocation by invocation, at a price that hardly depends on the size of what is
 //! read: 64 bits at once halve it. Each time it waits for what it has put together to come back from its stack, and the
 //! numbers of a vector share that wait.
 
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use crate::array::Dtype;
 use crate::backend::gpu::device::Gpu;
-use crate::backend::gpu::elementwise::{Layout, Lie, instructions};
+use crate::backend::gpu::elementwise::{Access, Layout, instructions};
 use crate::backend::gpu::tensor::{Axes, In, Out, position_sum, positions};
 use crate::backend::gpu::wgsl::{self, GROUP, ROW, Text};
 use crate::op::Program;
@@ -30,15 +30,15 @@ pub(in crate::backend::gpu) enum Read {
 
 impl Read {
     /// How vectors of so many elements are read of an input; `None` if they do not lie side by side.
-    pub fn of(x: &In, lie: Lie, axes: &Axes, strides: &[isize], elements: usize) -> Option<Read> {
+    pub fn of(x: &In, access: Access, axes: &Axes, strides: &[isize], elements: usize) -> Option<Read> {
         let aligned = x.dtype.size() == 4 && x.offset.is_multiple_of(elements);
         let (&last, before) = strides.split_last()?;
-        match lie {
-            Lie::One => Some(Read::One),
-            Lie::Flat => aligned.then_some(Read::Flat),
-            Lie::Strided if !axes.shape.last()?.is_multiple_of(elements) => None,
-            Lie::Strided if last == 0 => Some(Read::Repeat),
-            Lie::Strided => {
+        match access {
+            Access::One => Some(Read::One),
+            Access::Flat => aligned.then_some(Read::Flat),
+            Access::Strided if !axes.shape.last()?.is_multiple_of(elements) => None,
+            Access::Strided if last == 0 => Some(Read::Repeat),
+            Access::Strided => {
                 let whole = before.iter().all(|s| s % elements as isize == 0);
                 (aligned && last == 1 && whole).then_some(Read::Run)
             }
@@ -48,7 +48,7 @@ impl Read {
     /// How the vectors of all inputs are read; `None` if those of one cannot be.
     pub fn all(inputs: &[In], layout: &Layout, elements: usize) -> Option<SmallVec<[Read; 4]>> {
         let axes = &layout.axes;
-        let of = |i: usize| Read::of(&inputs[i], layout.lies[i], axes, &axes.strides[i], elements);
+        let of = |i: usize| Read::of(&inputs[i], layout.access[i], axes, &axes.strides[i], elements);
         (0..inputs.len()).map(of).collect()
     }
 }
@@ -105,8 +105,8 @@ impl Pairs {
             positions(&mut loads, "c", &format!("w * {elements}u + p.p1"), rank, sizes);
         }
         let mut arguments = vec![Vec::new(); elements as usize];
-        for (n, ((&lie, &read), &dtype)) in
-            layout.lies.iter().zip(&self.reads).zip(&program.inputs).enumerate()
+        for (n, ((&access, &read), &dtype)) in
+            layout.access.iter().zip(&self.reads).zip(&program.inputs).enumerate()
         {
             let vectors = matches!(read, Read::Flat | Read::Run);
             if vectors {
@@ -115,8 +115,8 @@ impl Pairs {
                 text.input(dtype);
             }
             let offset = text.take(1);
-            let at = match lie {
-                Lie::Strided => position_sum(&format!("p.p{offset}"), "c", rank, text.take(rank)),
+            let at = match access {
+                Access::Strided => position_sum(&format!("p.p{offset}"), "c", rank, text.take(rank)),
                 _ => format!("p.p{offset}"),
             };
             let _ = match read {

@@ -1,11 +1,11 @@
-//! Transposed matrices made row-major, through panes of uniform memory: elements that do not lie side by side are read
+//! Transposed matrices made row-major, through tiles of uniform memory: elements that do not lie side by side are read
 //! one by one everywhere else.
 
 use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::{ELEMENTS, VECTOR, pane};
+use super::{ELEMENTS, VECTOR, tile};
 use crate::backend::gpu::pipeline::Key;
 use crate::backend::gpu::record::Bind;
 use crate::backend::gpu::tensor::{Axes, Context, In, share_memory};
@@ -13,17 +13,17 @@ use crate::backend::gpu::wgsl::Text;
 use crate::error::Result;
 use crate::memory::Buffer;
 
-/// Panes of a launch.
+/// Tiles of a launch.
 const COUNTS: std::ops::RangeInclusive<usize> = 2..=8;
 /// Invocations of a workgroup.
 const GROUP: usize = 32;
 
-/// A matrix whose columns lie one after the other, in whole panes.
+/// A matrix whose columns lie one after the other, in whole tiles.
 #[derive(Clone, Copy)]
 pub(in crate::backend::gpu) struct Transposed {
     rows: usize,
     columns: usize,
-    /// Panes of a launch.
+    /// Tiles of a launch.
     count: usize,
 }
 
@@ -32,7 +32,7 @@ impl Transposed {
     pub fn of(context: &Context, x: &In, axes: &Axes, strides: &[isize]) -> Option<Transposed> {
         let gpu = context.gpu;
         let (&[rows, columns], &[1, between]) = (axes.shape.as_slice(), strides) else { return None };
-        let able = gpu.has_panes()
+        let able = gpu.has_tiles()
             && x.dtype.size() == 4
             && x.offset.is_multiple_of(64)
             && between == rows as isize
@@ -42,8 +42,8 @@ impl Transposed {
         if !able || !reached || !(rows * columns).is_multiple_of(ELEMENTS) {
             return None;
         }
-        let panes = rows * columns / ELEMENTS;
-        let count = COUNTS.rev().find(|&count| panes.is_multiple_of(count))?;
+        let tiles = rows * columns / ELEMENTS;
+        let count = COUNTS.rev().find(|&count| tiles.is_multiple_of(count))?;
         Some(Transposed { rows, columns, count })
     }
 
@@ -54,19 +54,19 @@ impl Transposed {
         let words = SmallVec::from_slice(&[rows as u32, count as u32]);
         let pipeline =
             context.pipeline(Key { family: "transpose", words }, || ("transpose".to_owned(), self.text()))?;
-        // Columns of a pane.
+        // Columns of a tile.
         let width = ELEMENTS / rows;
         for first in (0..columns / width).step_by(count) {
             let mut binds: SmallVec<[Bind; 9]> = SmallVec::new();
             binds.push(Bind { buffer: out, start: 0, bytes: (rows * columns * 4) as u64 });
-            binds.extend((first..first + count).map(|i| pane(x.buffer, x.offset, i)));
+            binds.extend((first..first + count).map(|i| tile(x.buffer, x.offset, i)));
             let params = [columns as u32, (first * width) as u32];
             context.launch(&pipeline, &binds, &params, [(rows / GROUP) as u32, 1, 1])?;
         }
         Ok(())
     }
 
-    /// An invocation makes the columns of all panes in one row.
+    /// An invocation makes the columns of all tiles in one row.
     fn text(self) -> Text {
         let Transposed { rows, count, .. } = self;
         let width = ELEMENTS / rows;
@@ -74,7 +74,7 @@ impl Transposed {
         text.output_of("vec4<u64>");
         // Columns, first column.
         text.take(2);
-        (0..count).for_each(|_| text.pane("vec4<u32>", 16));
+        (0..count).for_each(|_| text.tile("vec4<u32>", 16));
         let _ = write!(
             text.body,
             "@compute @workgroup_size({GROUP})

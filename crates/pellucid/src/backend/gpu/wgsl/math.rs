@@ -3,7 +3,7 @@
 //!
 //! They choose between results instead of branching, and combine conditions by `|` and `&`, since `||` and `&&` are
 //! branches too: neighbours run together, so that most branches are taken by both
-//! sides anyway, and a processor in software pays for the masks besides.
+//! sides anyway, and a software adapter pays for the masks besides.
 
 use super::functions::integer_helper;
 use super::{angles, powers};

@@ -20,8 +20,8 @@ pub(crate) const GROUP: u32 = 256;
 /// Workgroups along x where one row of them is not enough.
 pub(super) const ROW: u32 = 32_768;
 
-/// Bytes of a pane: what a kernel sees of uniform memory through one binding.
-pub(super) const PANE: usize = 65_536;
+/// Bytes of a tile: what a kernel sees of uniform memory through one binding.
+pub(super) const TILE_BYTES: usize = 65_536;
 
 /// Elements in one 32-bit word; 1 for wider ones.
 pub(super) fn per_word(dtype: Dtype) -> u32 {
@@ -109,8 +109,8 @@ pub(crate) struct Text {
     pub shared: bool,
     /// The kernel reports positions in `flags`, an array of atomic `u32` bound after the inputs.
     pub flags: bool,
-    /// Inputs that are panes of uniform memory, a bit each.
-    pub panes: u64,
+    /// Inputs that are tiles of uniform memory, a bit each.
+    pub tiles: u64,
 }
 
 impl Text {
@@ -122,7 +122,7 @@ impl Text {
             params: 0,
             shared,
             flags: false,
-            panes: 0,
+            tiles: 0,
         }
     }
 
@@ -170,14 +170,14 @@ impl Text {
         self.inputs += 1;
     }
 
-    /// Declares the next input as a pane of uniform memory: an array of a WGSL type of this many bytes.
-    pub fn pane(&mut self, stored: &str, bytes: usize) {
-        let (n, binding, count) = (self.inputs, self.inputs + 1, PANE / bytes);
+    /// Declares the next input as a tile of uniform memory: an array of a WGSL type of this many bytes.
+    pub fn tile(&mut self, stored: &str, bytes: usize) {
+        let (n, binding, count) = (self.inputs, self.inputs + 1, TILE_BYTES / bytes);
         let _ = writeln!(
             self.declarations,
             "@group(0) @binding({binding}) var<uniform> in{n}: array<{stored}, {count}>;"
         );
-        self.panes |= 1 << n;
+        self.tiles |= 1 << n;
         self.inputs += 1;
     }
 

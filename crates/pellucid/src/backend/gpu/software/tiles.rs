@@ -1,4 +1,4 @@
-//! Elementwise kernels that read their inputs through panes of uniform memory, as many as the device can bind; what is
+//! Elementwise kernels that read their inputs through tiles of uniform memory, as many as the device can bind; what is
 //! left over is read from storage.
 
 use std::fmt::Write;
@@ -6,9 +6,9 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::pairs::{self, Read};
-use super::{ELEMENTS, VECTOR, pane};
+use super::{ELEMENTS, VECTOR, tile};
 use crate::array::Dtype;
-use crate::backend::gpu::elementwise::{self, Layout, Lie, too_large};
+use crate::backend::gpu::elementwise::{self, Access, Layout, too_large};
 use crate::backend::gpu::pipeline::Key;
 use crate::backend::gpu::record::Bind;
 use crate::backend::gpu::tensor::{Context, In, Out, position_sum, positions, shares, window};
@@ -16,20 +16,20 @@ use crate::backend::gpu::wgsl::{self, GROUP, Text};
 use crate::error::Result;
 use crate::op::Program;
 
-/// Panes that pay for a launch.
+/// Tiles that pay for a launch.
 const LEAST: usize = 8;
-/// Operations per element, over all panes: the kernel's text has them all, and takes long to compile.
+/// Operations per element, over all tiles: the kernel's text has them all, and takes long to compile.
 const MOST_WORK: usize = 40;
 
-/// How a kernel reads its inputs: row-major ones through panes, others as vectors of storage.
+/// How a kernel reads its inputs: row-major ones through tiles, others as vectors of storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::backend::gpu) struct Panes {
-    /// Panes of each input that has some.
+pub(in crate::backend::gpu) struct Tiles {
+    /// Tiles of each input that has some.
     count: usize,
     reads: SmallVec<[Read; 4]>,
 }
 
-impl Panes {
+impl Tiles {
     /// As many as the device can bind and the arrays fill; `None` if they would not pay.
     pub fn of(
         context: &Context,
@@ -37,10 +37,10 @@ impl Panes {
         layout: &Layout,
         inputs: &[In],
         out: &Out,
-    ) -> Option<Panes> {
+    ) -> Option<Tiles> {
         let gpu = context.gpu;
         // A launch may not read as uniform memory, or only read, what it writes.
-        if !gpu.has_panes() || out.dtype.size() != 4 || shares(inputs, out.buffer) {
+        if !gpu.has_tiles() || out.dtype.size() != 4 || shares(inputs, out.buffer) {
             return None;
         }
         let reads = Read::all(inputs, layout, VECTOR)?;
@@ -51,9 +51,9 @@ impl Panes {
             return None;
         }
         let work = program.instrs.iter().map(|i| i.func.flops() as usize).sum::<usize>().max(1);
-        let bound = gpu.most_panes() / flat;
+        let bound = gpu.most_tiles() / flat;
         let count = bound.min(MOST_WORK / work).min(out.elements() / ELEMENTS);
-        (count * flat >= LEAST).then_some(Panes { count, reads })
+        (count * flat >= LEAST).then_some(Tiles { count, reads })
     }
 
     /// How many of the first elements of `out` whole launches make.
@@ -75,7 +75,7 @@ impl Panes {
         let mut key = elementwise::key(program, layout, out.dtype, false);
         key.words.push(self.count as u32);
         key.words.extend(self.reads.iter().map(|&read| read as u32));
-        let key = Key { family: "panes", ..key };
+        let key = Key { family: "tiles", ..key };
         let pipeline =
             context.pipeline(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
         let each = self.count * ELEMENTS;
@@ -91,13 +91,13 @@ impl Panes {
             }
             for (i, x) in inputs.iter().enumerate() {
                 if self.reads[i] == Read::Flat {
-                    binds.extend((0..self.count).map(|i| pane(x.buffer, x.offset + first, i)));
+                    binds.extend((0..self.count).map(|i| tile(x.buffer, x.offset + first, i)));
                     continue;
                 }
                 let part = context.window(x)?;
                 binds.push(part.bind);
                 params.push((x.offset - part.skipped) as u32);
-                if layout.lies[i] == Lie::Strided {
+                if layout.access[i] == Access::Strided {
                     params.extend(layout.axes.strides[i].iter().map(|&s| s as i32 as u32));
                 }
             }
@@ -120,13 +120,13 @@ impl Panes {
                 positions(&mut loads, &format!("c{i}_"), &from, rank, sizes);
             }
         }
-        // The arguments of the program for each element of each pane.
+        // The arguments of the program for each element of each tile.
         let mut arguments = vec![Vec::new(); self.count * VECTOR];
         for (i, &dtype) in program.inputs.iter().enumerate() {
             match self.reads[i] {
-                Read::Flat => load_panes(&mut text, &mut loads, dtype, &mut arguments),
+                Read::Flat => load_tiles(&mut text, &mut loads, dtype, &mut arguments),
                 read => {
-                    let rank = if layout.lies[i] == Lie::Strided { rank } else { 0 };
+                    let rank = if layout.access[i] == Access::Strided { rank } else { 0 };
                     load_storage(&mut text, &mut loads, dtype, read, rank, &mut arguments);
                 }
             }
@@ -149,11 +149,11 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     }
 }
 
-/// Reads a vector of each pane of an input.
-fn load_panes(text: &mut Text, loads: &mut String, dtype: Dtype, arguments: &mut [Vec<String>]) {
+/// Reads a vector of each tile of an input.
+fn load_tiles(text: &mut Text, loads: &mut String, dtype: Dtype, arguments: &mut [Vec<String>]) {
     for elements in arguments.chunks_mut(VECTOR) {
         let n = text.inputs;
-        text.pane("vec4<u32>", 16);
+        text.tile("vec4<u32>", 16);
         let _ = writeln!(loads, "    let x{n} = in{n}[2u * w];\n    let y{n} = in{n}[2u * w + 1u];");
         for (i, arguments) in elements.iter_mut().enumerate() {
             let half = if i < 4 { "x" } else { "y" };
@@ -162,7 +162,7 @@ fn load_panes(text: &mut Text, loads: &mut String, dtype: Dtype, arguments: &mut
     }
 }
 
-/// Reads from storage what the vectors of all panes need of an input with so many strides.
+/// Reads from storage what the vectors of all tiles need of an input with so many strides.
 fn load_storage(
     text: &mut Text,
     loads: &mut String,
@@ -178,13 +178,13 @@ fn load_storage(
         text.input(dtype);
     }
     let (offset, strides) = (format!("p.p{}", text.take(1)), text.take(rank));
-    for (pane, elements) in arguments.chunks_mut(VECTOR).enumerate() {
-        let at = position_sum(&offset, &format!("c{pane}_"), rank, strides);
-        let name = if read == Read::One { format!("q{n}") } else { format!("q{n}_{pane}") };
+    for (tile, elements) in arguments.chunks_mut(VECTOR).enumerate() {
+        let at = position_sum(&offset, &format!("c{tile}_"), rank, strides);
+        let name = if read == Read::One { format!("q{n}") } else { format!("q{n}_{tile}") };
         let _ = match read {
             Read::Run => writeln!(loads, "    let {name} = in{n}[({at}) / {VECTOR}u];"),
-            // One element serves all panes.
-            Read::One if pane > 0 => Ok(()),
+            // One element serves all tiles.
+            Read::One if tile > 0 => Ok(()),
             _ => writeln!(loads, "    let {name} = ld{n}({at});"),
         };
         for (i, arguments) in elements.iter_mut().enumerate() {
@@ -204,7 +204,7 @@ mod tests {
 
     /// Tests compare results; this one looks whether the kernels that are compared are those they mean.
     #[test]
-    fn large_arrays_go_through_panes() -> Result<()> {
+    fn large_arrays_go_through_tiles() -> Result<()> {
         if !is_available(Device::gpu()) {
             assert!(
                 std::env::var_os("CI").is_none_or(|v| v != "true"),
@@ -213,7 +213,7 @@ mod tests {
             return Ok(());
         }
         let gpu = gpu::gpu(0)?;
-        if !gpu.has_panes() {
+        if !gpu.has_tiles() {
             return Ok(());
         }
         with_device(Device::gpu(), || -> Result<()> {
@@ -228,7 +228,7 @@ mod tests {
             eval(&all)
         })??;
         let sources = gpu.pipelines.sources();
-        let mut labels = vec!["add", "sum_panes", "transpose"];
+        let mut labels = vec!["add", "sum_tiles", "transpose"];
         if lanes(gpu, crate::default_stream(Device::gpu())?) == 8 {
             labels.push("matmul");
         }

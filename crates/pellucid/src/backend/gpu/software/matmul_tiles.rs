@@ -1,6 +1,6 @@
-//! Large matrix products, through panes of uniform memory.
+//! Large matrix products, through tiles of uniform memory.
 //!
-//! Both matrices are first packed into panes: square ones of the first matrix's rows and the second one's columns, each
+//! Both matrices are first packed into tiles: square ones of the first matrix's rows and the second one's columns, each
 //! as deep as the other. A launch multiplies several pairs of them, one behind the other along the axis that
 //! disappears.
 
@@ -9,28 +9,28 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::lanes::lanes;
-use super::{ELEMENTS, pane};
+use super::{ELEMENTS, tile};
 use crate::array::{Dtype, Shape};
 use crate::backend::gpu::elementwise;
 use crate::backend::gpu::matmul::{Product, strides};
 use crate::backend::gpu::pipeline::Key;
 use crate::backend::gpu::record::Bind;
 use crate::backend::gpu::tensor::{Context, In, Out, position_sum, positions};
-use crate::backend::gpu::wgsl::{GROUP, PANE, Text};
+use crate::backend::gpu::wgsl::{GROUP, TILE_BYTES, Text};
 use crate::error::Result;
 use crate::memory::Buffer;
 use crate::op::{Arg, BinaryOp, Func, Instr, Program, Scalar};
 
-/// Elements of a pane along the axis that disappears, and along the other.
+/// Elements of a tile along the axis that disappears, and along the other.
 const DEPTH: usize = 64;
 const SIDE: usize = ELEMENTS / DEPTH;
-/// Pairs of panes that a launch multiplies: more make its text long, fewer read and write the result more often.
+/// Pairs of tiles that a launch multiplies: more make its text long, fewer read and write the result more often.
 const PAIRS: usize = 4;
 /// Invocations that share what they read of the first matrix, a row each; and columns each of them makes.
 const LANES: usize = 8;
 const COLUMNS: usize = 4;
-/// Workgroups that pack a pane, in vectors of four.
-const GROUPS_OF_PACK: usize = PANE / 16 / GROUP as usize;
+/// Workgroups that pack a tile, in vectors of four.
+const GROUPS_OF_PACK: usize = TILE_BYTES / 16 / GROUP as usize;
 /// Products with fewer multiplications are not worth packing.
 const LEAST: usize = 1 << 18;
 
@@ -54,13 +54,13 @@ impl Sizes {
         }
     }
 
-    /// Panes one behind the other.
+    /// Tiles one behind the other.
     fn depth(self) -> usize {
         self.k.div_ceil(DEPTH)
     }
 
-    /// Panes of the larger matrix.
-    fn panes(self) -> usize {
+    /// Tiles of the larger matrix.
+    fn tiles(self) -> usize {
         self.batch * self.depth() * self.m.max(self.n).div_ceil(SIDE)
     }
 }
@@ -105,7 +105,7 @@ fn run_batches(context: &Context, product: &Product, out: &Out) -> Result<bool> 
         return Ok(false);
     }
     let sizes = Sizes::of(product, out);
-    let room = |side: Side| context.scratch(sizes.batch * side.panes(sizes) * PANE);
+    let room = |side: Side| context.scratch(sizes.batch * side.tiles(sizes) * TILE_BYTES);
     let (Ok(a), Ok(b)) = (room(Side::Rows), room(Side::Columns)) else { return Ok(false) };
     pack(context, &product.a, out, sizes, Side::Rows, &a)?;
     pack(context, &product.b, out, sizes, Side::Columns, &b)?;
@@ -122,16 +122,16 @@ fn run_batches(context: &Context, product: &Product, out: &Out) -> Result<bool> 
 fn takes(context: &Context, product: &Product, out: &Out) -> bool {
     let (gpu, sizes) = (context.gpu, Sizes::of(product, out));
     let Sizes { m, n, k, .. } = sizes;
-    gpu.has_panes()
-        && gpu.most_panes() >= 2 * PAIRS
+    gpu.has_tiles()
+        && gpu.most_tiles() >= 2 * PAIRS
         && out.dtype == Dtype::Float32
         && m >= LANES
         && n >= LANES * COLUMNS
         && k >= DEPTH / 2
         && n.is_multiple_of(COLUMNS)
         && m * n * k >= LEAST
-        && (sizes.panes() * PANE) as u64 <= gpu.largest_binding()
-        && sizes.panes() * GROUPS_OF_PACK <= 65_535
+        && (sizes.tiles() * TILE_BYTES) as u64 <= gpu.largest_binding()
+        && sizes.tiles() * GROUPS_OF_PACK <= 65_535
         && (out.elements() * 4) as u64 <= gpu.largest_binding()
         && lanes(gpu, context.stream) as usize == LANES
 }
@@ -177,8 +177,8 @@ impl Side {
         if self == Side::Rows { sizes.m } else { sizes.n }
     }
 
-    /// Panes of one batch.
-    fn panes(self, sizes: Sizes) -> usize {
+    /// Tiles of one batch.
+    fn tiles(self, sizes: Sizes) -> usize {
         sizes.depth() * self.length(sizes).div_ceil(SIDE)
     }
 }
@@ -194,11 +194,11 @@ fn multiply(context: &Context, sizes: Sizes, a: &Buffer, b: &Buffer, out: &Buffe
             let mut binds: SmallVec<[Bind; 2 * PAIRS + 1]> = SmallVec::new();
             binds.push(Bind { buffer: out, start: 0, bytes: (batches * m * n * 4) as u64 });
             for k in first..first + pairs {
-                binds.push(pane(a, 0, (batch * depth + k) * rows + row));
-                binds.push(pane(b, 0, (batch * depth + k) * columns + column));
+                binds.push(tile(a, 0, (batch * depth + k) * rows + row));
+                binds.push(tile(b, 0, (batch * depth + k) * columns + column));
             }
             let words = SmallVec::from_slice(&[pairs as u32, u32::from(adds)]);
-            let pipeline = context.pipeline(Key { family: "matmul_panes", words }, || {
+            let pipeline = context.pipeline(Key { family: "matmul_tiles", words }, || {
                 ("matmul".to_owned(), text(pairs, adds))
             })?;
             let (row, column) = (row * SIDE, column * SIDE);
@@ -214,7 +214,7 @@ fn multiply(context: &Context, sizes: Sizes, a: &Buffer, b: &Buffer, out: &Buffe
     Ok(())
 }
 
-/// The product of pairs of panes, added to the result or in its place. In a pane of the first matrix, vectors of four
+/// The product of pairs of tiles, added to the result or in its place. In a tile of the first matrix, vectors of four
 /// neighbours in depth lie row by row, eight rows together; in one of the second, columns lie side by side.
 fn text(pairs: usize, adds: bool) -> Text {
     let mut text = Text::new(false);
@@ -222,7 +222,7 @@ fn text(pairs: usize, adds: bool) -> Text {
     // Rows, columns, first row, first column, first element of the batch.
     text.take(5);
     for _ in 0..2 * pairs {
-        text.pane("vec4<f32>", 16);
+        text.tile("vec4<f32>", 16);
     }
     let mut body = format!(
         "@compute @workgroup_size({LANES})
@@ -264,23 +264,23 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     text
 }
 
-/// Packs a matrix of every batch: panes of a batch together, of one depth together. Beyond the matrix they hold zeros
+/// Packs a matrix of every batch: tiles of a batch together, of one depth together. Beyond the matrix they hold zeros
 /// in depth and anything to the side.
 fn pack(context: &Context, x: &In, out: &Out, sizes: Sizes, side: Side, packed: &Buffer) -> Result<()> {
     let batch = out.shape.len() - 2;
-    let (length, panes) = (side.length(sizes), side.panes(sizes));
+    let (length, tiles) = (side.length(sizes), side.tiles(sizes));
     let words = SmallVec::from_slice(&[x.dtype as u32, batch as u32, u32::from(side == Side::Rows)]);
     let pipeline = context.pipeline(Key { family: "matmul_pack", words }, || {
         ("matmul_pack".to_owned(), pack_text(x.dtype, batch, side))
     })?;
     let window = context.window(x)?;
     let mut params: SmallVec<[u32; 24]> =
-        SmallVec::from_iter([panes, length.div_ceil(SIDE), length, sizes.k].map(|p| p as u32));
+        SmallVec::from_iter([tiles, length.div_ceil(SIDE), length, sizes.k].map(|p| p as u32));
     params.extend(out.shape[..batch].iter().skip(1).map(|&d| d as u32));
     params.push((x.offset - window.skipped) as u32);
     params.extend(strides(x, out, false).iter().map(|&s| s as i32 as u32));
-    let target = Bind { buffer: packed, start: 0, bytes: (sizes.batch * panes * PANE) as u64 };
-    let groups = (sizes.batch * panes * GROUPS_OF_PACK) as u32;
+    let target = Bind { buffer: packed, start: 0, bytes: (sizes.batch * tiles * TILE_BYTES) as u64 };
+    let groups = (sizes.batch * tiles * GROUPS_OF_PACK) as u32;
     context.launch(&pipeline, &[target, window.bind], &params, [groups, 1, 1])
 }
 
@@ -288,14 +288,14 @@ fn pack_text(dtype: Dtype, batch: usize, side: Side) -> Text {
     let mut text = Text::new(false);
     text.output_of("vec4<f32>");
     text.input(dtype);
-    // Panes of a batch, panes side by side, length to the side, depth.
+    // Tiles of a batch, tiles side by side, length to the side, depth.
     text.take(4);
     let sizes = text.take(batch.saturating_sub(1));
     let (offset, strides) = (text.take(1), text.take(batch + 2));
     let (row, column) = (strides + batch, strides + batch + 1);
     let mut body = String::new();
-    // The place of the vector in its pane, where its elements go, and the strides of depth and side.
-    let (vectors, group) = (PANE / 16, LANES * DEPTH / 4);
+    // The place of the vector in its tile, where its elements go, and the strides of depth and side.
+    let (vectors, group) = (TILE_BYTES / 16, LANES * DEPTH / 4);
     let (k, at, next, depth, length) = match side {
         Side::Rows => (
             format!("(e / {LANES}u) % {}u * 4u", DEPTH / 4),
@@ -314,9 +314,9 @@ fn pack_text(dtype: Dtype, batch: usize, side: Side) -> Text {
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let w = wg.x * {GROUP}u + li;
     let e = w % {vectors}u;
-    let pane = w / {vectors}u % p.p0;
-    let k = pane / p.p1 * {DEPTH}u + {k};
-    let at = pane % p.p1 * {SIDE}u + {at};
+    let tile = w / {vectors}u % p.p0;
+    let k = tile / p.p1 * {DEPTH}u + {k};
+    let at = tile % p.p1 * {SIDE}u + {at};
 "
     );
     positions(&mut body, "c", &format!("w / {vectors}u / p.p0"), batch, sizes);

@@ -1,13 +1,13 @@
-//! The first stage of large reductions, through panes of uniform memory.
+//! The first stage of large reductions, through tiles of uniform memory.
 //!
-//! Runs of one output are cut into pieces that each invocation reduces, one in every pane of a launch; where neighbours
-//! belong to different outputs, each invocation has four of them and goes down all panes side by side.
+//! Runs of one output are cut into pieces that each invocation reduces, one in every tile of a launch; where neighbours
+//! belong to different outputs, each invocation has four of them and goes down all tiles side by side.
 
 use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::{ELEMENTS, pane};
+use super::{ELEMENTS, tile};
 use crate::array::Dtype;
 use crate::backend::gpu::pipeline::Key;
 use crate::backend::gpu::record::Bind;
@@ -17,7 +17,7 @@ use crate::backend::gpu::wgsl::{self, Text};
 use crate::error::Result;
 use crate::memory::Buffer;
 
-/// Panes that pay for a launch.
+/// Tiles that pay for a launch.
 const LEAST: usize = 4;
 /// Workgroups of a launch, for runs; and columns of a workgroup.
 const GROUPS: usize = 8;
@@ -42,14 +42,14 @@ pub(in crate::backend::gpu) fn run(
     outputs: usize,
 ) -> Result<Option<(Buffer, [Axes; 2])>> {
     let gpu = context.gpu;
-    let able = gpu.has_panes() && !source.partial && source.dtype.size() == 4 && acc.size() == 4;
+    let able = gpu.has_tiles() && !source.partial && source.dtype.size() == 4 && acc.size() == 4;
     let Some((cut, elements)) = cut(source, outputs).filter(|_| able) else { return Ok(None) };
-    let panes = elements / ELEMENTS;
-    let most = gpu.most_panes().min(panes);
-    let Some(count) = (LEAST..=most).rev().find(|count| panes.is_multiple_of(*count)) else {
+    let tiles = elements / ELEMENTS;
+    let most = gpu.most_tiles().min(tiles);
+    let Some(count) = (LEAST..=most).rev().find(|count| tiles.is_multiple_of(*count)) else {
         return Ok(None);
     };
-    let launches = panes / count;
+    let launches = tiles / count;
     // Accumulators that a launch makes, and what they are of.
     let (made, kept, reduced) = match cut {
         Cut::Runs(run) => {
@@ -64,9 +64,9 @@ pub(in crate::backend::gpu) fn run(
         Cut::Rows(row) => [1, row],
     };
     let words = [combine as usize, acc as usize, source.dtype as usize, count, words[0], words[1]];
-    let key = Key { family: "reduce_panes", words: words.iter().map(|&w| w as u32).collect() };
+    let key = Key { family: "reduce_tiles", words: words.iter().map(|&w| w as u32).collect() };
     let pipeline = context.pipeline(key, || {
-        let label = format!("{combine:?}_panes").to_lowercase();
+        let label = format!("{combine:?}_tiles").to_lowercase();
         (label, text(combine, acc, source.dtype, count, cut))
     })?;
     let groups = match cut {
@@ -76,14 +76,14 @@ pub(in crate::backend::gpu) fn run(
     for launch in 0..launches {
         let mut binds: SmallVec<[Bind; 16]> = SmallVec::new();
         binds.push(Bind { buffer: &partial, start: 0, bytes: (launches * made * 4) as u64 });
-        binds.extend((0..count).map(|i| pane(source.buffer, source.offset, launch * count + i)));
+        binds.extend((0..count).map(|i| tile(source.buffer, source.offset, launch * count + i)));
         context.launch(&pipeline, &binds, &[(launch * made) as u32], [groups as u32, 1, 1])?;
     }
     let axis = |axis: (usize, isize)| Axes::from_iter((axis.0 != 1).then_some(axis));
     Ok(Some((partial, [axis(kept), axis(reduced)])))
 }
 
-/// How a row-major source of whole panes is cut, and how many elements it has.
+/// How a row-major source of whole tiles is cut, and how many elements it has.
 fn cut(source: &Source, outputs: usize) -> Option<(Cut, usize)> {
     if !source.offset.is_multiple_of(64) {
         return None;
@@ -111,7 +111,7 @@ fn text(combine: Combine, acc: Dtype, from: Dtype, count: usize, cut: Cut) -> Te
     let mut text = Text::new(false);
     text.output(acc);
     let first = text.take(1);
-    (0..count).for_each(|_| text.pane("vec4<u32>", 16));
+    (0..count).for_each(|_| text.tile("vec4<u32>", 16));
     let ty = wgsl::scalar(acc);
     let value = wgsl::decoded(from, "bits");
     let lifted = combine.lift(from, acc, "v");
@@ -156,7 +156,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
             for n in 0..count {
                 let _ = writeln!(body, "        let v{n} = in{n}[j * {}u + i];", row / 4);
             }
-            // The panes' elements first: a long sum in one order would lose digits.
+            // The tiles' elements first: a long sum in one order would lose digits.
             for c in 0..4 {
                 let lifted = |n: usize| format!("lift_(v{n}[{c}])");
                 let all = (1..count).fold(lifted(0), |sum, n| format!("combine_({sum}, {})", lifted(n)));

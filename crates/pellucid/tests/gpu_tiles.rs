@@ -1,4 +1,4 @@
-//! Kernels that a processor in software has of its own for large arrays, compared with the CPU. Numbers are small
+//! Kernels that a software adapter has of its own for large arrays, compared with the CPU. Numbers are small
 //! integers, of which sums are exact in every order, so that both devices must give the same bits.
 
 mod both_devices;
