@@ -143,8 +143,7 @@ impl<'a> Parser<'a> {
     fn type_name(&mut self) -> Outcome<TypeName> {
         let mut named = TypeName { name: None, pointer: false, fixed: false, shared: false };
         let mut found = false;
-        loop {
-            let Word::Name(name) = self.word().clone() else { break };
+        while let Word::Name(name) = self.word().clone() {
             if QUALIFIERS.contains(&name.as_str()) {
                 named.fixed |= name == "constexpr" || name == "const";
                 named.shared |= name == "threadgroup";
