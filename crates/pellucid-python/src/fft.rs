@@ -12,6 +12,11 @@ fn sizes(given: &Option<SizeList>) -> Option<&[usize]> {
     given.as_ref().map(|sizes| sizes.0.as_slice())
 }
 
+/// The axes of a transform; `None` means all of them, where two are the default as well.
+fn all_axes(given: Option<IntList>) -> Axes {
+    given.map_or(Axes::All, |axes| Axes::from(axes.0))
+}
+
 /// How MLX names the ways to continue a signal.
 fn pad_mode(name: &str) -> pellucid::Result<PadMode> {
     match name {
@@ -56,54 +61,54 @@ crate::ops::functions! {
         "(a: array, n: int | None = None, axis: int = -1, norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "The discrete Fourier transform along one axis."
         => norm.parse().map(|norm| transform::fft(&a, n.map(|n| n.0), axis, norm));
-    fft2(a, s = None, axes = None, norm = "backward", stream = None) as "(a, s=None, axes=[-2, -1], norm='backward', stream=None)"
+    fft2(a, s = None, axes = Some(IntList(vec![-2, -1])), norm = "backward", stream = None) as "(a, s=None, axes=[-2, -1], norm='backward', stream=None)"
         [a: Arr, s: Option<SizeList>, axes: Option<IntList>, norm: &str]
         "(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = [-2, -1], norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "The discrete Fourier transform along two axes."
-        => norm.parse().map(|norm| transform::fft2(&a, sizes(&s), axes.map(|axes| Axes::from(axes.0)), norm));
+        => norm.parse().map(|norm| transform::fft2(&a, sizes(&s), all_axes(axes), norm));
     fftn(a, s = None, axes = None, norm = "backward", stream = None) [a: Arr, s: Option<SizeList>, axes: Option<IntList>, norm: &str]
         "(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = None, norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "The discrete Fourier transform along several axes, all if none is given."
-        => norm.parse().map(|norm| transform::fftn(&a, sizes(&s), axes.map_or(Axes::All, |axes| Axes::from(axes.0)), norm));
+        => norm.parse().map(|norm| transform::fftn(&a, sizes(&s), all_axes(axes), norm));
     ifft(a, n = None, axis = -1, norm = "backward", stream = None) [a: Arr, n: Option<Count>, axis: i64, norm: &str]
         "(a: array, n: int | None = None, axis: int = -1, norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "The inverse discrete Fourier transform along one axis."
         => norm.parse().map(|norm| transform::ifft(&a, n.map(|n| n.0), axis, norm));
-    ifft2(a, s = None, axes = None, norm = "backward", stream = None) as "(a, s=None, axes=[-2, -1], norm='backward', stream=None)"
+    ifft2(a, s = None, axes = Some(IntList(vec![-2, -1])), norm = "backward", stream = None) as "(a, s=None, axes=[-2, -1], norm='backward', stream=None)"
         [a: Arr, s: Option<SizeList>, axes: Option<IntList>, norm: &str]
         "(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = [-2, -1], norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "The inverse discrete Fourier transform along two axes."
-        => norm.parse().map(|norm| transform::ifft2(&a, sizes(&s), axes.map(|axes| Axes::from(axes.0)), norm));
+        => norm.parse().map(|norm| transform::ifft2(&a, sizes(&s), all_axes(axes), norm));
     ifftn(a, s = None, axes = None, norm = "backward", stream = None) [a: Arr, s: Option<SizeList>, axes: Option<IntList>, norm: &str]
         "(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = None, norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "The inverse discrete Fourier transform along several axes, all if none is given."
-        => norm.parse().map(|norm| transform::ifftn(&a, sizes(&s), axes.map_or(Axes::All, |axes| Axes::from(axes.0)), norm));
+        => norm.parse().map(|norm| transform::ifftn(&a, sizes(&s), all_axes(axes), norm));
     rfft(a, n = None, axis = -1, norm = "backward", stream = None) [a: Arr, n: Option<Count>, axis: i64, norm: &str]
         "(a: array, n: int | None = None, axis: int = -1, norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "The frequencies that are not negative of real samples along one axis."
         => norm.parse().map(|norm| transform::rfft(&a, n.map(|n| n.0), axis, norm));
-    rfft2(a, s = None, axes = None, norm = "backward", stream = None) as "(a, s=None, axes=[-2, -1], norm='backward', stream=None)"
+    rfft2(a, s = None, axes = Some(IntList(vec![-2, -1])), norm = "backward", stream = None) as "(a, s=None, axes=[-2, -1], norm='backward', stream=None)"
         [a: Arr, s: Option<SizeList>, axes: Option<IntList>, norm: &str]
         "(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = [-2, -1], norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "The frequencies that are not negative of real samples along two axes."
-        => norm.parse().map(|norm| transform::rfft2(&a, sizes(&s), axes.map(|axes| Axes::from(axes.0)), norm));
+        => norm.parse().map(|norm| transform::rfft2(&a, sizes(&s), all_axes(axes), norm));
     rfftn(a, s = None, axes = None, norm = "backward", stream = None) [a: Arr, s: Option<SizeList>, axes: Option<IntList>, norm: &str]
         "(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = None, norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "The frequencies that are not negative of real samples along several axes, all if none is given."
-        => norm.parse().map(|norm| transform::rfftn(&a, sizes(&s), axes.map_or(Axes::All, |axes| Axes::from(axes.0)), norm));
+        => norm.parse().map(|norm| transform::rfftn(&a, sizes(&s), all_axes(axes), norm));
     irfft(a, n = None, axis = -1, norm = "backward", stream = None) [a: Arr, n: Option<Count>, axis: i64, norm: &str]
         "(a: array, n: int | None = None, axis: int = -1, norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "Real samples from the frequencies that are not negative along one axis."
         => norm.parse().map(|norm| transform::irfft(&a, n.map(|n| n.0), axis, norm));
-    irfft2(a, s = None, axes = None, norm = "backward", stream = None) as "(a, s=None, axes=[-2, -1], norm='backward', stream=None)"
+    irfft2(a, s = None, axes = Some(IntList(vec![-2, -1])), norm = "backward", stream = None) as "(a, s=None, axes=[-2, -1], norm='backward', stream=None)"
         [a: Arr, s: Option<SizeList>, axes: Option<IntList>, norm: &str]
         "(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = [-2, -1], norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "Real samples from the frequencies that are not negative along two axes."
-        => norm.parse().map(|norm| transform::irfft2(&a, sizes(&s), axes.map(|axes| Axes::from(axes.0)), norm));
+        => norm.parse().map(|norm| transform::irfft2(&a, sizes(&s), all_axes(axes), norm));
     irfftn(a, s = None, axes = None, norm = "backward", stream = None) [a: Arr, s: Option<SizeList>, axes: Option<IntList>, norm: &str]
         "(a: array, s: tuple[int, ...] | None = None, axes: Sequence[int] | None = None, norm: str = 'backward', stream: StreamOrDevice = None)" "array"
         "Real samples from the frequencies that are not negative along several axes, all if none is given."
-        => norm.parse().map(|norm| transform::irfftn(&a, sizes(&s), axes.map_or(Axes::All, |axes| Axes::from(axes.0)), norm));
+        => norm.parse().map(|norm| transform::irfftn(&a, sizes(&s), all_axes(axes), norm));
     fftfreq(n, d = 1.0, stream = None) [n: Count, d: f64]
         "(n: int, d: float = 1.0, stream: StreamOrDevice = None)" "array"
         "The frequency of each element of a transform of n samples at distance d."

@@ -575,3 +575,15 @@ def a_custom_vmap_returns_results_and_axes(mx):
 def checkpoints_take_trees_and_keywords(mx):
     f = mx.checkpoint(lambda d, k=None: d["a"] * k)
     return mx.grad(lambda x, y: f({"a": x}, k=y).sum(), argnums=(0, 1))(mx.array([1.0, 2.0]), mx.array([3.0, 4.0]))
+
+
+@case
+def products_with_chosen_packed_matrices_pass_gradients_on(mx):
+    x = (mx.arange(2 * 3 * 64) % 7).reshape(2, 3, 64) / 7
+    words, scales, biases = mx.quantize(((mx.arange(3 * 32 * 64) * 37) % 101).reshape(3, 32, 64) / 50 - 1)
+    left, right = (mx.array(list, mx.uint32) for list in ([1, 0, 1], [2, 0, 2]))
+
+    def product(x, scales, biases):
+        return mx.gather_qmm(x, words, scales, biases, left, right)
+
+    return mx.vjp(product, [x, scales, biases], [mx.ones((3, 3, 32))])

@@ -108,6 +108,30 @@ fn packed_products_agree_with_products_of_what_they_stand_for() -> Result<()> {
 }
 
 #[test]
+fn groups_of_sixteen_are_packed_whole_though_their_number_is_odd() -> Result<()> {
+    let packing = Packing::new(QuantMode::Nvfp4);
+    for width in [16, 48, 80] {
+        let (w, x) = on_both(&[5, width], &[3, width]);
+        let packed = ops::quantize(&w, packing, None);
+        assert_eq!(packed.words.shape(), [5, width / 8]);
+        let numbers = ops::dequantize(&packed, packing, None, Some(Dtype::Float32));
+        assert!(ops::allclose(&numbers, &w, 0.0, 0.2, false).item::<bool>()?, "{width}");
+        let expected = ops::matmul(&x, &ops::swapaxes(&numbers, -1, -2));
+        let found = ops::quantized_matmul(&x, &packed, true, packing);
+        assert!(ops::allclose(&found, &expected, 1e-4, 1e-4, false).item::<bool>()?, "{width}");
+    }
+    Ok(())
+}
+
+#[test]
+fn packed_numbers_become_floating_ones_alone() {
+    let packed = on_cpu_packed(&on_cpu(|| array(&[2, 64], 8)), Packing::affine());
+    let wrong = ops::dequantize(&packed, Packing::affine(), None, Some(Dtype::Int32));
+    let message = wrong.check().unwrap_err().to_string();
+    assert!(message.contains("[dequantize]") && message.contains("int32"), "{message}");
+}
+
+#[test]
 fn an_index_of_no_matrix_is_an_error_of_the_result() {
     let (w, x) = on_both(&[2, 6, 128], &[2, 3, 128]);
     let packed = ops::quantize(&w, Packing::affine(), None);

@@ -58,6 +58,15 @@ fn grouped(groups: i64) -> pellucid::Result<usize> {
     }
 }
 
+/// MLX's convolutions along one axis take more axes as well, with one stride, padding and dilation for all of them.
+fn along<T>(input: &Arr, [one, two, three]: [T; 3]) -> T {
+    match input.0.ndim() {
+        4 => two,
+        5 => three,
+        _ => one,
+    }
+}
+
 fn mode(name: &str) -> pellucid::Result<ConvolveMode> {
     Ok(match name {
         "full" => ConvolveMode::Full,
@@ -73,7 +82,7 @@ crate::ops::functions! {
         [input: Arr, weight: Arr, stride: Each, padding: Each, dilation: Each, groups: i64]
         "(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, *, stream: StreamOrDevice = None)" "array"
         "A convolution along one axis; channels last."
-        => simple(stride, padding, dilation, groups).map(|conv| ops::conv1d(&input, &weight, &conv));
+        => simple(stride, padding, dilation, groups).map(|conv| along(&input, [ops::conv1d, ops::conv2d, ops::conv3d])(&input, &weight, &conv));
     conv2d(input, weight, /, stride = Each::of(1), padding = Each::of(0), dilation = Each::of(1), groups = 1, *, stream = None)
         as "(input, weight, /, stride=1, padding=0, dilation=1, groups=1, *, stream=None)"
         [input: Arr, weight: Arr, stride: Each, padding: Each, dilation: Each, groups: i64]
@@ -101,7 +110,10 @@ crate::ops::functions! {
         [input: Arr, weight: Arr, stride: Each, padding: Each, dilation: Each, output_padding: Each, groups: i64]
         "(input: array, weight: array, /, stride: int = 1, padding: int = 0, dilation: int = 1, output_padding: int = 0, groups: int = 1, *, stream: StreamOrDevice = None)" "array"
         "The transposed convolution along one axis."
-        => simple(stride, padding, dilation, groups).map(|conv| ops::conv_transpose1d(&input, &weight, &conv.output_padding(output_padding.0)));
+        => simple(stride, padding, dilation, groups).map(|conv| {
+            let all = [ops::conv_transpose1d, ops::conv_transpose2d, ops::conv_transpose3d];
+            along(&input, all)(&input, &weight, &conv.output_padding(output_padding.0))
+        });
     conv_transpose2d(input, weight, /, stride = Each::of(1), padding = Each::of(0), dilation = Each::of(1), output_padding = Each::of(0), groups = 1, *, stream = None)
         as "(input, weight, /, stride=1, padding=0, dilation=1, output_padding=0, groups=1, *, stream=None)"
         [input: Arr, weight: Arr, stride: Each, padding: Each, dilation: Each, output_padding: Each, groups: i64]

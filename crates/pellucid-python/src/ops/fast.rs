@@ -101,37 +101,8 @@ mod table {
     }
 }
 
-/// metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False, compile_options: object | None = None) -> object
-///
-/// Refused with a message that shows the way: kernels of your own are written in WGSL, which every GPU runs.
-#[pyfunction]
-#[pyo3(signature = (name, input_names, output_names, source, header = "", ensure_row_contiguous = true, atomic_outputs = false, compile_options = None))]
-#[allow(clippy::too_many_arguments)] // They are MLX's.
-fn metal_kernel(
-    name: &str,
-    input_names: Vec<String>,
-    output_names: Vec<String>,
-    source: &str,
-    header: &str,
-    ensure_row_contiguous: bool,
-    atomic_outputs: bool,
-    compile_options: Option<Py<PyAny>>,
-) -> PyResult<Py<PyAny>> {
-    let _ = (header, ensure_row_contiguous, atomic_outputs, compile_options, source);
-    let bindings: Vec<&str> = input_names.iter().chain(&output_names).map(String::as_str).collect();
-    Err(PyValueError::new_err(format!(
-        "[metal_kernel] kernel {name:?} is written in Metal's language, which only Apple's GPUs run. Here kernels are \
-         WGSL: in Rust, gpu::Kernel::new({name:?}, \"if (id.x < arrayLength(&{first})) {{ … }}\") with {bindings} as \
-         inputs and outputs; `thread_position_in_grid` is `id`, `thread_position_in_threadgroup` is `local`, and a \
-         template type is the element type of the array it stands for.",
-        first = bindings.first().unwrap_or(&"x"),
-        bindings = bindings.join(", ")
-    )))
-}
-
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let fast = crate::submodule(m, "fast", "What models do all the time, computed in one go.")?;
     table::register(&fast)?;
-    crate::add_functions!(&fast: metal_kernel);
-    Ok(())
+    super::kernels::register(&fast)
 }

@@ -10,6 +10,7 @@ mod conv;
 mod creation;
 mod fast;
 mod index;
+mod kernels;
 mod linear;
 mod products;
 mod quantized;

@@ -67,6 +67,21 @@ def transposed():
         yield call(name, random(g, "float32", (1, *[4] * axes, 2)), random(g, "float32", (3, *[2] * axes, 3)))
 
 
+def one_axis_named():
+    """Convolutions along one axis take more of them, with one stride, padding and dilation for all; the others do not."""
+    g = rng("conv1d of more axes")
+    for axes in (2, 3):
+        x = random(g, "float32", (1, *[5] * axes, 4), a_layout(g), -1, 1)
+        w = random(g, "float32", (2, *[3] * axes, 4), low=-1, high=1)
+        for arguments in ((), (2, 1), (2, 1, 2)):
+            yield call("conv1d", x, w, *arguments)
+            yield call("conv_transpose1d", x, w, *arguments)
+    yield call("conv1d", random(g, "float32", (1, 5, 5, 2), low=-1, high=1), random(g, "float32", (2, 3, 3, 1), low=-1, high=1), groups=2)
+    yield call("conv2d", random(g, "float32", (1, 5, 2)), random(g, "float32", (2, 3, 2)))
+    yield call("conv3d", random(g, "float32", (1, 5, 5, 2)), random(g, "float32", (2, 3, 3, 2)))
+    yield call("conv1d", random(g, "float32", (5, 2)), random(g, "float32", (3, 2)))
+
+
 def convolve():
     g = rng("convolve")
     for dtype in FLOATING:
@@ -83,4 +98,5 @@ def cases():
     yield from plain()
     yield from general()
     yield from transposed()
+    yield from one_axis_named()
     yield from convolve()

@@ -52,6 +52,10 @@ def many_axes():
                 yield call(full, random(g, "float32", (4, 5)), s, axes)
             yield call(full, random(g, "float32", (4, 5)), s=[2, 3])
             yield call(full, random(g, "float32", (4,)))
+            # No axes said is all of them, also where two are the default; a single number has none.
+            yield call(full, random(g, "complex64", (2, 3, 4)), axes=None)
+            yield call(full, random(g, "float32", ()))
+            yield call(full, random(g, "float32", ()), axes=[])
 
 
 def frequencies():

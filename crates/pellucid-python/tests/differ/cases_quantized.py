@@ -30,6 +30,10 @@ def packing():
         yield call("quantize", Arr(np.full((1, 128), -3.5, np.float32), "float32"), group, bits, mode)
         yield call("quantize", random(g, "float32", (1, 128), low=1e-9, high=2e-9), group, bits, mode)
         yield call("quantize", random(g, "float32", (1, 128), low=1e4, high=1e6), group, bits, mode)
+    # Groups of 16 numbers in 4 bits are two words, so an odd number of them is possible.
+    for width in (16, 48, 80):
+        yield call("quantize", random(g, "float32", (3, width)), mode="nvfp4")
+        yield call("dequantize", *parts(g, "nvfp4", 4, 16, (3, width), "float32"), mode="nvfp4")
     w = random(g, "float32", (2, 128))
     yield call("quantize", w)
     yield call("quantize", w, mode="nvfp4")
@@ -43,6 +47,9 @@ def packing():
     yield call("quantize", random(g, "float32", (0, 64)))
     affine = parts(g, "affine", 4, 64, (2, 128), "float32")
     yield call("dequantize", *affine, dtype=Dt("float16"))
+    for dtype in ("int32", "bool", "complex64", "float64"):
+        yield call("dequantize", *affine, dtype=Dt(dtype))
+        yield call("dequantize", *parts(g, "mxfp4", 4, 32, (2, 128), "float32"), mode="mxfp4", dtype=Dt(dtype))
     yield call("dequantize", *affine[:2])
     yield call("dequantize", *affine, bits=8)
     yield call("dequantize", *parts(g, "mxfp4", 4, 32, (2, 128), "float32"), random(g, "float32", (2, 4)), mode="mxfp4")
@@ -58,6 +65,9 @@ def products():
                 yield call("quantized_matmul", x, *parts(g, mode, bits, group, (10, 256), dtype), group_size=group, bits=bits, mode=mode)
         x = random(g, "float32", (2, 3, 10), low=-1, high=1)
         yield call("quantized_matmul", x, *parts(g, mode, bits, group, (10, 128), "float32"), transpose=False, group_size=group, bits=bits, mode=mode)
+    for rows in (1, 9):
+        x = random(g, "float32", (rows, 48), low=-1, high=1)
+        yield call("quantized_matmul", x, *parts(g, "nvfp4", 4, 16, (10, 48), "float32"), mode="nvfp4")
     affine = parts(g, "affine", 4, 64, (4, 128), "float32")
     yield call("quantized_matmul", random(g, "float32", (128,), low=-1, high=1), *affine)
     yield call("quantized_matmul", random(g, "float16", (2, 128), low=-1, high=1), *affine)

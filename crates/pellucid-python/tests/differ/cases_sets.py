@@ -34,6 +34,8 @@ def einsums():
     yield call("einsum", "ij,jk->ik", random(g, "float16", (3, 4)), random(g, "float32", (4, 2)))
     for text, *shapes in (("ij->ji", (3, 4)), ("ij,jk->ik", (3, 4), (4, 2)), ("ij,jk,kl->il", (2, 10), (10, 30), (30, 3))):
         yield call("einsum_path", text, *(random(g, "float32", shape) for shape in shapes), after=lambda mx, r, a: len(r[0]))
+    for shapes in (((5, 8), (8, 3), (3, 7)), ((5, 8), (8, 10), (10, 7))):
+        yield call("einsum_path", "ij,jk,kl", *(random(g, "float32", shape) for shape in shapes), after=lambda mx, r, a: r[0])
     yield call("einsum_path", "ij,jk->ik", random(g, "float32", (3, 4)), random(g, "float32", (4, 2)))
     yield call("einsum_path", "ij", random(g, "float32", (3, 4)), random(g, "float32", (4, 2)))
 

@@ -2,6 +2,8 @@
 
 mod host_call;
 mod kernel;
+mod metal;
+mod msl;
 mod text;
 
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use crate::error::{Error, Result};
 pub use host_call::HostCall;
 pub use kernel::Kernel;
 pub(crate) use kernel::run_on_host;
+pub use metal::{MetalKernel, MetalLaunch, Template};
 
 /// True if there is a graphics processor, in hardware or in software.
 ///

@@ -317,7 +317,7 @@ pub(super) fn quantize(spec: &QuantSpec, part: QuantPart, inputs: &[Input]) -> R
     };
     let affine = spec.mode == QuantMode::Affine;
     Ok(match part {
-        QuantPart::Words => (with(w[last] / 32 * spec.bits as usize), Dtype::Uint32),
+        QuantPart::Words => (with(w[last] * spec.bits as usize / 32), Dtype::Uint32),
         QuantPart::Scales => (with(w[last] / spec.group), if affine { dtype } else { Dtype::Uint8 }),
         QuantPart::Biases if affine => (with(w[last] / spec.group), dtype),
         QuantPart::Biases => {

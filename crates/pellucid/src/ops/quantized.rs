@@ -102,7 +102,7 @@ pub fn quantize(w: &Array, packing: Packing, global_scale: Option<&Array>) -> Qu
 /// `bfloat16`.
 ///
 /// # Errors
-/// As [`quantize`]; [`Error::Shape`] if words and scales do not fit.
+/// As [`quantize`]; [`Error::Shape`] if words and scales do not fit, [`Error::Dtype`] if `dtype` is not floating.
 #[track_caller]
 pub fn dequantize(
     packed: &Quantized,
@@ -121,9 +121,10 @@ pub fn dequantize(
     let mut inputs = packed.inputs();
     inputs.extend(global_scale.cloned());
     let dtype = dtype.unwrap_or(natural);
-    // The kernel writes floating types; others are converted from what is natural.
-    let made = if dtype.is_floating() { dtype } else { natural };
-    cast(&Array::from_op(Op::Dequantize { spec, dtype: made }, inputs), dtype)
+    if !dtype.is_floating() {
+        return fail(Error::dtype("dequantize", format!("the numbers have a floating type, not {dtype}")));
+    }
+    Array::from_op(Op::Dequantize { spec, dtype }, inputs)
 }
 
 impl Quantized {

@@ -19,8 +19,8 @@ def gated_delta_update(q: array, k: array, v: array, gamma: array, beta: array, 
 def layer_norm(x: array, weight: array | None, bias: array | None, eps: float, *, stream: StreamOrDevice = None) -> array:
     """Normalises the last axis to mean zero and variance one, then scales and shifts."""
 
-def metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False, compile_options: object | None = None) -> object:
-    """Refused with a message that shows the way: kernels of your own are written in WGSL, which every GPU runs."""
+def metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False, compile_options: object | None = None) -> Callable[..., list[array]]:
+    """A kernel in Metal's language, translated to WGSL when it is called, so that it runs on every GPU."""
 
 def rms_norm(x: array, weight: array | None, eps: float, *, stream: StreamOrDevice = None) -> array:
     """Divides the last axis by the root of its mean square, then scales."""
@@ -30,3 +30,6 @@ def rope(a: array, dims: int, *, traditional: bool, base: float | None, scale: f
 
 def scaled_dot_product_attention(q: array, k: array, v: array, *, scale: float, mask: None | str | array = None, sinks: array | None = None, force_fused: bool = False, stream: StreamOrDevice = None) -> array:
     """Attention without keeping its scores: softmax(scale * q @ k.T + mask) @ v."""
+
+def wgsl_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '') -> Callable[..., list[array]]:
+    """A kernel in WGSL, called as those of metal_kernel are: `id`, `local` and `group` say which invocation it is."""

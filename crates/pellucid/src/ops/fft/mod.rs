@@ -121,6 +121,9 @@ fn plan(
         None if sides == Sides::Hermitian && i + 1 == axes.len() => 2 * a.shape()[axis].saturating_sub(1),
         None => a.shape()[axis],
     };
+    if a.ndim() == 0 {
+        return Err(Error::argument(name, "an array without axes has nothing to transform; give it one"));
+    }
     let planned: Vec<(usize, usize)> =
         axes.iter().enumerate().map(|(i, &axis)| (axis, size(i, axis))).collect();
     match planned.iter().find(|&&(_, n)| n == 0) {

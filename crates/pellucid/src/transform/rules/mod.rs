@@ -143,7 +143,10 @@ fn vjp_of(call: &Call, of: usize, cotangents: &[Option<Array>]) -> Result<Option
             quantized::matmul_vjp(spec, *transpose, call, of, g)?
         }
         Op::Dequantize { spec, .. } => quantized::dequantize_vjp(spec, call, of, g)?,
-        Op::QuantizedMatmul { .. } | Op::Quantize { .. } => return Err(call.no_rule("vjp")),
+        Op::QuantizedMatmul { spec, transpose, gather: true } => {
+            quantized::gather_vjp(spec, *transpose, call, of, g)?
+        }
+        Op::Quantize { .. } => return Err(call.no_rule("vjp")),
         Op::Norm { kind, weight, eps, .. } => Some(fused::norm_vjp(*kind, *weight, *eps, call, of, g)),
         Op::Rope(spec) => fused::rope_vjp(spec, call, of, g)?,
         Op::CrossEntropy if of == 0 => {

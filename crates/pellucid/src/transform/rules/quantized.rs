@@ -2,9 +2,10 @@
 
 use super::build::*;
 use super::{Batched, Call};
-use crate::array::Array;
+use crate::array::{Array, Dtype};
 use crate::error::Result;
 use crate::op::{Op, QuantMode, QuantSpec};
+use crate::ops;
 
 /// The codes as numbers: what scales multiply.
 #[track_caller]
@@ -70,6 +71,67 @@ pub(super) fn matmul_vjp(
         2 => grouped(spec, &mul(&dense, &codes(spec, words, scales))),
         _ => grouped(spec, &dense),
     }))
+}
+
+/// Inputs: x, words, scales, biases, and the numbers of the matrices of x and of w that are multiplied.
+///
+/// # Errors
+/// As [`dequantize_vjp`].
+#[track_caller]
+pub(super) fn gather_vjp(
+    spec: &QuantSpec,
+    transpose: bool,
+    call: &Call,
+    of: usize,
+    g: &Array,
+) -> Result<Option<Array>> {
+    let (x, indices) = (&call.inputs[0], call.inputs.len() - 2);
+    if of >= indices {
+        return Ok(None);
+    }
+    let (left, right) = (&call.inputs[indices], &call.inputs[indices + 1]);
+    if of == 0 {
+        // A product for each pair; what several pairs read gets the sum of theirs.
+        let each = reshape(&counting(left.size()), left.shape());
+        let op = Op::QuantizedMatmul { spec: *spec, transpose: !transpose, gather: true };
+        let inputs: Vec<&Array> =
+            std::iter::once(g).chain(&call.inputs[1..indices]).chain([&each, right]).collect();
+        return Ok(Some(reshape_like(&summed(&matrices(x), left, &matrices(&apply(op, &inputs))), x)));
+    }
+    if spec.mode != QuantMode::Affine || of == 1 {
+        return Err(call.no_rule("vjp"));
+    }
+    let (words, scales) = (&call.inputs[1], &call.inputs[2]);
+    let chosen = ops::take(&matrices(x), &reshape(left, &[left.size()]), 0);
+    let g = matrices(g);
+    let dense = if transpose {
+        matmul(&matrix_transpose(&g), &chosen)
+    } else {
+        matmul(&matrix_transpose(&chosen), &g)
+    };
+    let codes = codes(spec, words, scales);
+    let dense = reshape_like(&summed(&matrices(&codes), right, &dense), &codes);
+    Ok(Some(match of {
+        2 => grouped(spec, &mul(&dense, &codes)),
+        _ => grouped(spec, &dense),
+    }))
+}
+
+/// All leading axes as one.
+#[track_caller]
+fn matrices(x: &Array) -> Array {
+    let n = x.ndim();
+    let (lead, tail) = x.shape().split_at(n - 2);
+    reshape(x, &[lead.iter().product(), tail[0], tail[1]])
+}
+
+/// Zeros like `x`, with the matrices of `g` added to those that their indices name.
+#[track_caller]
+fn summed(x: &Array, indices: &Array, g: &Array) -> Array {
+    let places = [ops::Index::Array(reshape(indices, &[indices.size()]))];
+    let wide = if matches!(g.dtype(), Dtype::Float16 | Dtype::Bfloat16) { Dtype::Float32 } else { g.dtype() };
+    let into = full(0i64, x.shape_ref(), wide);
+    cast(&ops::slice_accumulate(&into, &cast(g, wide), &places, ops::Accumulate::Add), g.dtype())
 }
 
 /// Lanes are leading axes, which broadcast.
