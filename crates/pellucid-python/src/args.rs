@@ -10,6 +10,7 @@ use pyo3::types::{
     PyBool, PyComplex, PyComplexMethods, PyDict, PyFloat, PyInt, PyList, PySequence, PyString, PyTuple,
 };
 
+use crate::array::foreign::{Copying, too_large};
 use crate::array::{PyArray, construct};
 use crate::type_name;
 
@@ -64,11 +65,10 @@ pub fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     } else if obj.is_instance_of::<PyInt>() {
         match obj.extract::<i64>() {
             Ok(value) => Scalar::Int(value),
-            Err(_) => {
-                Scalar::Uint(obj.extract::<u64>().map_err(|_| {
-                    PyOverflowError::new_err(format!("the number {obj} does not fit 64 bits"))
-                })?)
-            }
+            Err(_) => Scalar::Uint(
+                obj.extract::<u64>()
+                    .map_err(|_| PyValueError::new_err(format!("the number {obj} does not fit 64 bits")))?,
+            ),
         }
     } else if let Ok(value) = obj.cast::<PyComplex>() {
         Scalar::Complex(value.real(), value.imag())
@@ -99,7 +99,7 @@ impl Input {
         if let Some(array) = wrapped(obj)? {
             return Ok(Some(Input::Array(array)));
         }
-        Ok(construct::from_foreign(obj)?.map(Input::Foreign))
+        Ok(construct::from_foreign(obj, false, Copying::Always)?.map(Input::Foreign))
     }
 
     /// As the only input of a function: a number has the type it has on its own.
@@ -247,6 +247,21 @@ impl<'py> FromPyObject<'_, 'py> for Parts {
 /// A sequence of integers.
 pub struct IntList(pub Vec<i64>);
 
+/// Sizes of axes, of which negative ones may stand for what is left.
+pub struct NewSizes(pub Vec<i64>);
+
+impl<'py> FromPyObject<'_, 'py> for NewSizes {
+    type Error = PyErr;
+
+    fn extract(obj: Borrowed<'_, 'py, PyAny>) -> PyResult<NewSizes> {
+        let IntList(list) = obj.extract()?;
+        match list.iter().find(|&&size| i32::try_from(size).is_err()) {
+            None => Ok(NewSizes(list)),
+            Some(size) => Err(too_large(size)),
+        }
+    }
+}
+
 impl<'py> FromPyObject<'_, 'py> for IntList {
     type Error = PyErr;
 
@@ -283,6 +298,9 @@ impl<'py> FromPyObject<'_, 'py> for SizeList {
 /// Sizes, which are not negative.
 pub fn sizes(list: &[i64]) -> PyResult<Vec<usize>> {
     let size = |&size: &i64| {
+        if i32::try_from(size).is_err() {
+            return Err(too_large(size));
+        }
         usize::try_from(size).map_err(|_| {
             PyValueError::new_err(format!(
                 "[shape] sizes must not be negative, but one is {size} in {list:?}"

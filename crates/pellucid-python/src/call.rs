@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::array::PyArray;
+use crate::array::foreign::check_sizes;
 use crate::device::StreamArg;
 use crate::error::OrRaise;
 use crate::site;
@@ -28,7 +29,7 @@ pub fn build<T: ToPython>(
         Some(site) => with_call_site(site, on_stream),
         None => on_stream(),
     };
-    result.to_python().or_raise()
+    result.to_python()
 }
 
 /// Waits for something without the interpreter's lock. The interpreter's signals are looked after meanwhile, so that
@@ -53,42 +54,43 @@ pub trait ToPython {
     type Python;
 
     /// # Errors
-    /// What makes the arrays impossible.
-    fn to_python(self) -> pellucid::Result<Self::Python>;
+    /// What makes the arrays impossible; an axis longer than those of MLX can be.
+    fn to_python(self) -> PyResult<Self::Python>;
 }
 
 impl ToPython for Array {
     type Python = PyArray;
-    fn to_python(self) -> pellucid::Result<PyArray> {
-        self.check()?;
+    fn to_python(self) -> PyResult<PyArray> {
+        self.check().or_raise()?;
+        check_sizes(self.shape())?;
         Ok(PyArray::new(self))
     }
 }
 
 impl ToPython for () {
     type Python = ();
-    fn to_python(self) -> pellucid::Result<()> {
+    fn to_python(self) -> PyResult<()> {
         Ok(())
     }
 }
 
 impl<T: ToPython> ToPython for pellucid::Result<T> {
     type Python = T::Python;
-    fn to_python(self) -> pellucid::Result<T::Python> {
-        self?.to_python()
+    fn to_python(self) -> PyResult<T::Python> {
+        self.or_raise()?.to_python()
     }
 }
 
 impl ToPython for (Array, Array) {
     type Python = (PyArray, PyArray);
-    fn to_python(self) -> pellucid::Result<(PyArray, PyArray)> {
+    fn to_python(self) -> PyResult<(PyArray, PyArray)> {
         Ok((self.0.to_python()?, self.1.to_python()?))
     }
 }
 
 impl ToPython for Vec<Array> {
     type Python = Vec<PyArray>;
-    fn to_python(self) -> pellucid::Result<Vec<PyArray>> {
+    fn to_python(self) -> PyResult<Vec<PyArray>> {
         self.into_iter().map(Array::to_python).collect()
     }
 }
@@ -98,7 +100,7 @@ pub struct Tuple(pub Vec<Array>);
 
 impl ToPython for Tuple {
     type Python = PyTupleOf;
-    fn to_python(self) -> pellucid::Result<PyTupleOf> {
+    fn to_python(self) -> PyResult<PyTupleOf> {
         Ok(PyTupleOf(self.0.to_python()?))
     }
 }
@@ -120,7 +122,7 @@ pub struct Few(pub Vec<Array>);
 
 impl ToPython for Few {
     type Python = PyFew;
-    fn to_python(self) -> pellucid::Result<PyFew> {
+    fn to_python(self) -> PyResult<PyFew> {
         Ok(PyFew(self.0.to_python()?))
     }
 }

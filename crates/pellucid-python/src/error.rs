@@ -21,6 +21,14 @@ static RANGE_ERROR: Class =
 static DTYPE_ERROR: Class =
     Class { name: "DtypeError", doc: "A dtype that an operation does not take.", made: PyOnceLock::new() };
 
+/// A value that turns out to be impossible when it is computed. MLX's operations raise `ValueError` or `RuntimeError`
+/// for it.
+static EVALUATION_ERROR: Class = Class {
+    name: "EvaluationError",
+    doc: "Elements that an operation cannot compute with.",
+    made: PyOnceLock::new(),
+};
+
 impl Class {
     fn get<'py>(&self, py: Python<'py>, second: Bound<'py, PyType>) -> PyResult<&Bound<'py, PyType>> {
         let make = || {
@@ -43,6 +51,10 @@ fn dtype_error_type(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     DTYPE_ERROR.get(py, py.get_type::<PyRuntimeError>())
 }
 
+fn evaluation_error_type(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    EVALUATION_ERROR.get(py, py.get_type::<PyRuntimeError>())
+}
+
 fn raise(class: fn(Python<'_>) -> PyResult<&Bound<'_, PyType>>, message: String) -> PyErr {
     Python::attach(|py| match class(py) {
         Ok(class) => PyErr::from_type(class.clone(), message),
@@ -52,7 +64,8 @@ fn raise(class: fn(Python<'_>) -> PyResult<&Bound<'_, PyType>>, message: String)
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add(RANGE_ERROR.name, range_error_type(m.py())?)?;
-    m.add(DTYPE_ERROR.name, dtype_error_type(m.py())?)
+    m.add(DTYPE_ERROR.name, dtype_error_type(m.py())?)?;
+    m.add(EVALUATION_ERROR.name, evaluation_error_type(m.py())?)
 }
 
 /// The exception for an error. A failed launch has the type of its cause; a wrong call raises where it is made, so that
@@ -66,6 +79,9 @@ pub fn to_py(error: Error) -> PyErr {
         Error::Axis { .. } | Error::Index { .. } | Error::Range { .. } => raise(range_error_type, message),
         Error::Device { device, .. } if device.index() > 0 => raise(range_error_type, message),
         Error::Dtype { .. } => raise(dtype_error_type, message),
+        Error::Shape { .. } | Error::Argument { .. } if matches!(error, Error::Launch { .. }) => {
+            raise(evaluation_error_type, message)
+        }
         Error::Shape { .. } | Error::Argument { .. } | Error::Device { .. } => PyValueError::new_err(message),
         _ => PyRuntimeError::new_err(message),
     }

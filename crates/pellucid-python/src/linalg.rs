@@ -58,7 +58,7 @@ enum Decomposed {
 impl ToPython for Decomposed {
     type Python = PyDecomposed;
 
-    fn to_python(self) -> pellucid::Result<PyDecomposed> {
+    fn to_python(self) -> PyResult<PyDecomposed> {
         Ok(match self {
             Decomposed::Values(values) => PyDecomposed::Values(values.to_python()?),
             Decomposed::All(all) => PyDecomposed::All(all.to_python()?),

@@ -82,7 +82,8 @@ class _Alias(importlib.abc.Loader):
 
 
 def _is_public(name: str) -> bool:
-    return not (name.startswith("__") and name.endswith("__")) or name == "__version__"
+    dunder = name.startswith("__") and name.endswith("__")
+    return not dunder or name in ("__version__", "__array_namespace_info__")
 
 
 def _import_submodules() -> None:

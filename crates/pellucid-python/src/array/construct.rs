@@ -7,9 +7,10 @@ use pellucid::op::Scalar;
 use pellucid::{Array, Dtype, ops};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 
-use super::{PyArray, dlpack, foreign};
+use super::foreign::{self, Copying, needs_copy};
+use super::{PyArray, dlpack};
 use crate::args::{Input, SizeList, number};
 use crate::call::build;
 use crate::dtype::PyDtype;
@@ -17,10 +18,25 @@ use crate::error::OrRaise;
 use crate::type_name;
 
 /// An array of whatever `array()` takes.
-pub fn array(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -> PyResult<PyArray> {
-    let made = if is_list(value) { from_list(py, value, dtype)? } else { from_object(py, value, dtype)? };
+pub fn array(
+    py: Python<'_>,
+    value: &Bound<'_, PyAny>,
+    dtype: Option<Dtype>,
+    copying: Copying,
+) -> PyResult<PyArray> {
+    let new = is_list(value) || number(value)?.is_some();
+    if new && copying == Copying::Never {
+        return Err(needs_copy("an array of Python's numbers has its own memory"));
+    }
+    let made =
+        if is_list(value) { from_list(py, value, dtype)? } else { from_object(py, value, dtype, copying)? };
     match dtype {
-        Some(dtype) if made.dtype() != dtype => build(py, None, || ops::astype(&made, dtype)),
+        Some(dtype) if made.dtype() != dtype => {
+            if copying == Copying::Never {
+                return Err(needs_copy(&format!("the elements are {}, not {dtype}", made.dtype())));
+            }
+            build(py, None, || ops::astype(&made, dtype))
+        }
         _ => Ok(PyArray::new(made)),
     }
 }
@@ -29,10 +45,18 @@ fn is_list(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()
 }
 
-fn from_object(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -> PyResult<Array> {
+fn from_object(
+    py: Python<'_>,
+    value: &Bound<'_, PyAny>,
+    dtype: Option<Dtype>,
+    copying: Copying,
+) -> PyResult<Array> {
     // Foreign memory keeps 64 bits only if that is asked for.
-    if dtype == Some(Dtype::Float64)
-        && let Some(array) = foreign::array(value, true)?
+    let wide = dtype == Some(Dtype::Float64);
+    let own = value.is_instance_of::<PyArray>() || number(value)?.is_some();
+    if !own
+        && (wide || copying != Copying::Always)
+        && let Some(array) = from_foreign(value, wide, copying)?
     {
         return Ok(array);
     }
@@ -44,15 +68,15 @@ fn from_object(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -
 }
 
 /// Memory of another library, by the buffer protocol, DLPack or `__array__`; `None` if it offers none of them.
-pub fn from_foreign(value: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
-    if let Some(array) = foreign::array(value, false)? {
+pub fn from_foreign(value: &Bound<'_, PyAny>, wide: bool, copying: Copying) -> PyResult<Option<Array>> {
+    if let Some(array) = foreign::array(value, wide, copying)? {
         return Ok(Some(array));
     }
     if value.hasattr("__dlpack__")? {
-        return dlpack::import(value).map(Some);
+        return dlpack::import(value, wide, copying).map(Some);
     }
     if value.hasattr("__array__")? {
-        return foreign::array(&value.call_method0("__array__")?, false);
+        return foreign::array(&value.call_method0("__array__")?, wide, copying);
     }
     Ok(None)
 }
@@ -96,7 +120,9 @@ impl Contents {
             self.numbers.push(number).or_raise()?;
             return Ok(());
         }
-        if value.is_instance_of::<PyArray>() || value.hasattr("__mlx_array__")? {
+        let an_array = value.is_instance_of::<PyArray>() || value.hasattr("__mlx_array__")?;
+        // NumPy's arrays and its scalars, which are arrays without axes.
+        if an_array || (!value.is_instance_of::<PyString>() && value.hasattr("__array_interface__")?) {
             self.has_arrays = true;
             return Ok(());
         }
@@ -107,8 +133,9 @@ impl Contents {
     }
 }
 
+/// The error for lists that are no array, in the words that MLX's users look for.
 fn uneven() -> PyErr {
-    PyValueError::new_err("the lists have different lengths; an array needs the same everywhere")
+    PyValueError::new_err("Initialization encountered non-uniform length.")
 }
 
 fn from_list(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -> PyResult<Array> {
@@ -117,7 +144,10 @@ fn from_list(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: Option<Dtype>) -> 
     if contents.has_arrays {
         let mut parts = Vec::with_capacity(value.len()?);
         for item in value.try_iter()? {
-            parts.push(array(py, &item?, dtype)?.array());
+            parts.push(array(py, &item?, dtype, Copying::Always)?.array());
+        }
+        if parts.iter().any(|part| part.shape() != parts[0].shape()) {
+            return Err(uneven());
         }
         let refs: Vec<&Array> = parts.iter().collect();
         return build(py, None, || ops::stack(&refs, 0)).map(|stacked: PyArray| stacked.array());
@@ -210,7 +240,9 @@ fn store(number: Scalar, dtype: Dtype, out: &mut Scratch<u8>) -> pellucid::Resul
 
 /// asarray(a: scalar | array | Sequence | DLPackCompatible, dtype: Dtype | None = None, *, copy: bool | None = None) -> array
 ///
-/// The object as an array; an array is returned as it is unless a copy or another dtype is asked for.
+/// The object as an array. An array is returned as it is unless a copy or another dtype is asked for. Elements of other
+/// libraries stay where they are if they can; copy=True copies them, copy=False raises a ValueError where a copy is
+/// needed.
 #[pyfunction]
 #[pyo3(signature = (a, dtype = None, *, copy = None))]
 fn asarray<'py>(
@@ -220,19 +252,22 @@ fn asarray<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = a.py();
     if let Ok(own) = a.cast::<PyArray>() {
-        let current = own.get().array().dtype();
-        let other = dtype.is_some_and(|dtype| dtype.0 != current);
-        if !other && copy != Some(true) {
-            return Ok(a.clone());
+        if copy == Some(false) {
+            // As in MLX: an array that is one already is taken as it is by leaving `copy` out.
+            return Err(needs_copy(
+                "an array of an array has its own memory; leave copy out to have the array itself",
+            ));
         }
-        if other && copy == Some(false) {
-            return Err(PyValueError::new_err("[asarray] another dtype needs a copy"));
+        let current = own.get().array().dtype();
+        if dtype.is_none_or(|dtype| dtype.0 == current) && copy.is_none() {
+            return Ok(a.clone());
         }
     }
     if a.is_none() {
         return Err(PyTypeError::new_err("[asarray] an array cannot be made of None"));
     }
-    Ok(Bound::new(py, array(py, a, dtype.map(|dtype| dtype.0))?)?.into_any())
+    let made = array(py, a, dtype.map(|dtype| dtype.0), Copying::from_argument(copy))?;
+    Ok(Bound::new(py, made)?.into_any())
 }
 
 /// _restore(data: bytes, shape: tuple[int, ...], dtype: Dtype) -> array

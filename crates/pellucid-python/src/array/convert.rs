@@ -2,7 +2,7 @@
 
 use pellucid::array::HostMemory;
 use pellucid::op::Scalar;
-use pellucid::{Array, ops};
+use pellucid::{Array, Shape, ops};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -28,6 +28,14 @@ impl PyArray {
         }
         wait(py, || array.to_scalar())
     }
+}
+
+/// __array_namespace_info__() -> NamespaceInfo
+///
+/// What there is, as the array API standard asks for it.
+#[pyfunction]
+pub fn __array_namespace_info__(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("pellucid._array_api")?.getattr("NamespaceInfo")?.call1((Shape::MAX_AXES,))
 }
 
 fn number(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {

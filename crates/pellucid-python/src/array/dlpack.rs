@@ -3,15 +3,14 @@
 use std::ffi::{CStr, c_void};
 
 use pellucid::array::HostMemory;
-use pellucid::{Array, Dtype, ops};
+use pellucid::{Array, Dtype};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 use super::PyArray;
-use super::foreign::{Block, Source, check_axes};
+use super::foreign::{Block, Copying, Keeper, Source, check_axes};
 use crate::call::wait;
-use crate::error::OrRaise;
 
 /// The tables of the DLPack standard, as C lays them out.
 #[repr(C)]
@@ -50,9 +49,7 @@ const CPU: i32 = 1;
 const HOST_DEVICES: [i32; 3] = [CPU, 3, 11];
 const READ_ONLY: u64 = 1;
 const NAME: &CStr = c"dltensor";
-const USED_NAME: &CStr = c"used_dltensor";
 const VERSIONED_NAME: &CStr = c"dltensor_versioned";
-const USED_VERSIONED_NAME: &CStr = c"used_dltensor_versioned";
 
 /// The kinds of numbers: signed, unsigned, floating, bfloat, complex, bool.
 fn kind_of(dtype: Dtype) -> (u8, u8) {
@@ -139,19 +136,14 @@ unsafe extern "C" fn drop_capsule(capsule: *mut ffi::PyObject) {
     }
 }
 
-fn export<'py>(
-    py: Python<'py>,
-    memory: HostMemory,
-    versioned: bool,
-    copied: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+fn export(py: Python<'_>, memory: HostMemory, versioned: bool) -> PyResult<Bound<'_, PyAny>> {
+    let flags = if memory.is_writable() { 0 } else { READ_ONLY };
     let export = Export::new(memory);
     let tensor = export.tensor();
     let context = Box::into_raw(export).cast();
     // SAFETY: the capsule owns the tensor until a consumer takes it; either one frees it once.
     unsafe {
         let capsule = if versioned {
-            let flags = if copied { 0 } else { READ_ONLY };
             let deleter: Option<unsafe extern "C" fn(*mut Versioned)> = Some(free_versioned);
             let managed = Box::new(Versioned { major: 1, minor: 0, context, deleter, flags, tensor });
             ffi::PyCapsule_New(Box::into_raw(managed).cast(), VERSIONED_NAME.as_ptr(), Some(drop_capsule))
@@ -167,8 +159,8 @@ fn export<'py>(
 impl PyArray {
     /// __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None) -> capsule
     ///
-    /// The elements for another library. They are shared, and marked as read-only, if it understands that mark
-    /// (max_version of at least 1.0); a library that does not gets a copy.
+    /// The elements for another library. They are shared; where they cannot be written to they are marked as read-only,
+    /// and a library that does not understand the mark (max_version below 1.0) gets a copy.
     #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
     fn __dlpack__<'py>(
         &self,
@@ -185,10 +177,13 @@ impl PyArray {
             ));
         }
         let versioned = max_version.is_some_and(|(major, _)| major >= 1);
-        let copied = copy == Some(true) || (!versioned && copy != Some(false));
         let array = self.array();
-        let memory = wait(py, || if copied { fresh(&array)?.host_memory() } else { array.host_memory() })?;
-        export(py, memory, versioned, copied)
+        let memory = wait(py, || {
+            let shared = array.host_memory()?;
+            let copied = copy == Some(true) || (!versioned && copy.is_none() && !shared.is_writable());
+            if copied { fresh(&array)?.host_memory() } else { Ok(shared) }
+        })?;
+        export(py, memory, versioned)
     }
 
     /// __dlpack_device__(self) -> tuple[int, int]
@@ -205,66 +200,25 @@ fn fresh(array: &Array) -> pellucid::Result<Array> {
     array.check().map(|()| array)
 }
 
-/// A tensor taken out of its capsule, freed when this goes.
-enum Taken {
-    Plain(*mut Managed),
-    Versioned(*mut Versioned),
-}
-
-impl Taken {
-    fn from_capsule(capsule: &Bound<'_, PyAny>) -> PyResult<Taken> {
-        let raw = capsule.as_ptr();
-        let names = [(NAME, USED_NAME, false), (VERSIONED_NAME, USED_VERSIONED_NAME, true)];
-        for (name, used, versioned) in names {
-            // SAFETY: the checks of the capsule API; renaming it passes the tensor on to us.
-            unsafe {
-                if ffi::PyCapsule_IsValid(raw, name.as_ptr()) == 1 {
-                    let pointer = ffi::PyCapsule_GetPointer(raw, name.as_ptr());
-                    ffi::PyCapsule_SetName(raw, used.as_ptr());
-                    return Ok(if versioned {
-                        Taken::Versioned(pointer.cast())
-                    } else {
-                        Taken::Plain(pointer.cast())
-                    });
-                }
-            }
+/// The tensor in a capsule, which stays its owner, and whether it can be written to.
+fn in_capsule<'a>(capsule: &'a Bound<'_, PyAny>) -> PyResult<(&'a Tensor, bool)> {
+    let raw = capsule.as_ptr();
+    // SAFETY: the checks of the capsule API. A tensor lives as long as the capsule that nobody took it out of.
+    unsafe {
+        if ffi::PyCapsule_IsValid(raw, NAME.as_ptr()) == 1 {
+            let managed = ffi::PyCapsule_GetPointer(raw, NAME.as_ptr()).cast::<Managed>();
+            return Ok((&(*managed).tensor, true));
         }
-        Err(PyTypeError::new_err("__dlpack__ must return a capsule with a tensor"))
-    }
-
-    fn tensor(&self) -> &Tensor {
-        // SAFETY: the tensor lives until this frees it.
-        unsafe {
-            match self {
-                Taken::Plain(managed) => &(**managed).tensor,
-                Taken::Versioned(managed) => &(**managed).tensor,
-            }
+        if ffi::PyCapsule_IsValid(raw, VERSIONED_NAME.as_ptr()) == 1 {
+            let managed = ffi::PyCapsule_GetPointer(raw, VERSIONED_NAME.as_ptr()).cast::<Versioned>();
+            return Ok((&(*managed).tensor, (*managed).flags & READ_ONLY == 0));
         }
     }
-}
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        // SAFETY: the deleter belongs to the tensor and is called once.
-        unsafe {
-            match *self {
-                Taken::Plain(managed) => {
-                    if let Some(deleter) = (*managed).deleter {
-                        deleter(managed);
-                    }
-                }
-                Taken::Versioned(managed) => {
-                    if let Some(deleter) = (*managed).deleter {
-                        deleter(managed);
-                    }
-                }
-            }
-        }
-    }
+    Err(PyTypeError::new_err("__dlpack__ must return a capsule with a tensor"))
 }
 
 /// The array of an object that has `__dlpack__`.
-pub fn import(value: &Bound<'_, PyAny>) -> PyResult<Array> {
+pub fn import(value: &Bound<'_, PyAny>, wide: bool, copying: Copying) -> PyResult<Array> {
     let py = value.py();
     let options = pyo3::types::PyDict::new(py);
     options.set_item("max_version", (1, 0))?;
@@ -273,8 +227,7 @@ pub fn import(value: &Bound<'_, PyAny>) -> PyResult<Array> {
         Err(error) if error.is_instance_of::<PyTypeError>(py) => value.call_method0("__dlpack__")?,
         other => other?,
     };
-    let taken = Taken::from_capsule(&capsule)?;
-    let tensor = taken.tensor();
+    let (tensor, writable) = in_capsule(&capsule)?;
     if !HOST_DEVICES.contains(&tensor.device_type) {
         let message = format!(
             "[from_dlpack] the elements are on device type {}, not in host memory",
@@ -288,6 +241,7 @@ pub fn import(value: &Bound<'_, PyAny>) -> PyResult<Array> {
             tensor.code, tensor.bits
         ))
     })?;
+    let source = if wide && source == Source::Double { Source::Same(Dtype::Float64) } else { source };
     let ndim = usize::try_from(tensor.ndim).unwrap_or(0);
     check_axes(ndim)?;
     let list = |pointer: *mut i64| -> Vec<i64> {
@@ -312,26 +266,30 @@ pub fn import(value: &Bound<'_, PyAny>) -> PyResult<Array> {
     } else {
         list(tensor.strides).iter().map(|&s| (s as isize).saturating_mul(size)).collect()
     };
-    // SAFETY: the tensor describes readable memory, which it keeps alive.
+    let keeper = || Ok(Keeper { object: capsule.clone().unbind(), writable });
+    // SAFETY: the tensor describes readable memory, which lives as long as the capsule.
     unsafe {
         let start = tensor.data.cast_const().cast::<u8>().add(tensor.byte_offset as usize);
-        Block { start, shape: &shape, strides: &strides, source }.copy()
+        Block { start, shape: &shape, strides: &strides, source }.array(copying, keeper)
     }
 }
 
 /// from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None) -> array
 ///
-/// An array of another library's elements, which are copied.
+/// An array of another library's elements: where they are if they can stay there, else a copy. copy=True always copies,
+/// copy=False raises a ValueError where a copy is needed. Nothing is ever written to elements that are shared; what their
+/// owner writes is seen by whatever is computed from them afterwards.
 #[pyfunction]
 #[pyo3(signature = (x, /, *, copy = None))]
-fn from_dlpack(x: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<PyArray> {
+fn from_dlpack(py: Python<'_>, x: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<PyArray> {
     if let Ok(own) = x.cast::<PyArray>() {
-        return Ok(PyArray::new(ops::contiguous(&own.get().array()).or_raise()?));
+        let array = own.get().array();
+        return match copy {
+            Some(true) => wait(py, || fresh(&array)).map(PyArray::new),
+            _ => Ok(PyArray::new(array)),
+        };
     }
-    if copy == Some(false) {
-        return Err(PyValueError::new_err("[from_dlpack] elements of another library are always copied"));
-    }
-    import(x).map(PyArray::new)
+    import(x, false, Copying::from_argument(copy)).map(PyArray::new)
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

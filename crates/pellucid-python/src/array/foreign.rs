@@ -1,13 +1,15 @@
-//! Reading memory of other libraries through the buffer protocol.
+//! Memory of other libraries: sharing it, copying it, and how the buffer protocol describes it.
 
 use std::ffi::CStr;
 
 use half::bf16;
+use pellucid::array::Foreign;
 use pellucid::memory::Scratch;
 use pellucid::{Array, Dtype, Shape};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
 
 use crate::error::OrRaise;
 
@@ -31,6 +33,37 @@ impl Source {
     }
 }
 
+/// Whether elements of another library are copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Copying {
+    Always,
+    /// Only where they cannot stay where they are.
+    IfNeeded,
+    Never,
+}
+
+impl Copying {
+    /// What the argument `copy` of functions means that share if they can.
+    pub fn from_argument(copy: Option<bool>) -> Copying {
+        match copy {
+            Some(true) => Copying::Always,
+            Some(false) => Copying::Never,
+            None => Copying::IfNeeded,
+        }
+    }
+}
+
+/// The error for a copy that was not wanted.
+pub fn needs_copy(why: &str) -> PyErr {
+    PyValueError::new_err(format!("[array] copy=False, but {why}"))
+}
+
+/// Who keeps a block of foreign memory, and whether it can be written to.
+pub struct Keeper {
+    pub object: Py<PyAny>,
+    pub writable: bool,
+}
+
 /// A strided block of foreign memory. Strides are in bytes.
 pub struct Block<'a> {
     pub start: *const u8,
@@ -40,12 +73,49 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
+    /// The array of the block: its elements where they are, if that is wanted and possible, else a copy.
+    ///
+    /// # Safety
+    /// Every element of the block must be readable, and stay so as long as the keeper's object lives.
+    pub unsafe fn array(
+        &self,
+        copying: Copying,
+        keeper: impl FnOnce() -> PyResult<Keeper>,
+    ) -> PyResult<Array> {
+        check_axes(self.shape.len())?;
+        check_sizes(self.shape)?;
+        if copying != Copying::Always
+            && let Some(strides) = self.element_strides()
+            && let Source::Same(dtype) = self.source
+        {
+            let Keeper { object, writable } = keeper()?;
+            let (start, shape, owner) = (self.start, Shape::from(self.shape), Box::new(object));
+            let foreign = Foreign { start, shape, strides, dtype, writable, owner };
+            if foreign.fits() {
+                // SAFETY: the caller's word.
+                return unsafe { Array::from_foreign(foreign) }.or_raise();
+            }
+        }
+        if copying == Copying::Never {
+            return Err(needs_copy(
+                "these elements cannot be shared: their type, their alignment or their strides do not allow it",
+            ));
+        }
+        // SAFETY: the caller's word.
+        unsafe { self.copy() }
+    }
+
+    /// Strides in elements, if they are whole.
+    fn element_strides(&self) -> Option<Vec<isize>> {
+        let size = self.source.size() as isize;
+        self.strides.iter().map(|&stride| (stride % size == 0).then_some(stride / size)).collect()
+    }
+
     /// The elements in row-major order, narrowed where arrays have no such type.
     ///
     /// # Safety
     /// Every element of the block must be readable.
-    pub unsafe fn copy(&self) -> PyResult<Array> {
-        check_axes(self.shape.len())?;
+    unsafe fn copy(&self) -> PyResult<Array> {
         let (size, count) = (self.source.size(), Shape::from(self.shape).elements());
         let wanted = count.saturating_mul(size);
         if wanted == 0 {
@@ -103,6 +173,24 @@ pub fn check_axes(axes: usize) -> PyResult<()> {
     Err(PyValueError::new_err(format!("[array] {axes} axes are given, and an array has {most} at most")))
 }
 
+/// Fails for sizes that MLX has no number for.
+pub fn check_sizes(shape: &[usize]) -> PyResult<()> {
+    match shape.iter().find(|&&size| i32::try_from(size).is_err()) {
+        None => Ok(()),
+        Some(size) => Err(too_large(size)),
+    }
+}
+
+/// The error for a size beyond 32 bits, in the words that MLX's users look for.
+pub fn too_large(size: impl std::fmt::Display) -> PyErr {
+    PyOverflowError::new_err(format!(
+        "Shape dimension {size} is outside the supported range [{}, {}]. MLX currently uses 32-bit integers for shape \
+         dimensions.",
+        i32::MIN,
+        i32::MAX
+    ))
+}
+
 fn row_major(shape: &[usize], strides: &[isize], size: usize) -> bool {
     let mut expected = size as isize;
     shape.contains(&0)
@@ -113,8 +201,9 @@ fn row_major(shape: &[usize], strides: &[isize], size: usize) -> bool {
         })
 }
 
-/// A buffer held while it is read. PyO3's own does not take those without axes that leave out their shape.
-struct Held(ffi::Py_buffer);
+/// A buffer held while it is read. PyO3's own does not take those without axes that leave out their shape. It lies in a
+/// box, because the lists of a buffer may be parts of it.
+struct Held(Box<ffi::Py_buffer>);
 
 impl Held {
     fn new(obj: &Bound<'_, PyAny>) -> Option<Held> {
@@ -123,8 +212,8 @@ impl Held {
             if ffi::PyObject_CheckBuffer(obj.as_ptr()) == 0 {
                 return None;
             }
-            let mut table = std::mem::zeroed();
-            if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut table, ffi::PyBUF_RECORDS_RO) == -1 {
+            let mut table: Box<ffi::Py_buffer> = Box::new(std::mem::zeroed());
+            if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut *table, ffi::PyBUF_RECORDS_RO) == -1 {
                 // An object whose elements have no buffer may offer them in another way.
                 drop(PyErr::take(obj.py()));
                 return None;
@@ -151,13 +240,13 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         // SAFETY: filled by the interpreter, and released once.
-        unsafe { ffi::PyBuffer_Release(&mut self.0) };
+        unsafe { ffi::PyBuffer_Release(&mut *self.0) };
     }
 }
 
 /// The array of an object with a buffer; `None` if it has none. `wide` keeps `float64`.
-pub fn array(obj: &Bound<'_, PyAny>, wide: bool) -> PyResult<Option<Array>> {
-    let Some(buffer) = Held::new(obj) else { return half_floats(obj) };
+pub fn array(obj: &Bound<'_, PyAny>, wide: bool, copying: Copying) -> PyResult<Option<Array>> {
+    let Some(buffer) = Held::new(obj) else { return half_floats(obj, copying) };
     let (format, size) = (buffer.format(), buffer.0.itemsize as usize);
     let Some(source) = source_of(&format, size) else {
         return Err(PyValueError::new_err(format!(
@@ -168,12 +257,17 @@ pub fn array(obj: &Bound<'_, PyAny>, wide: bool) -> PyResult<Option<Array>> {
     let shape: Vec<usize> = buffer.list(buffer.0.shape).iter().map(|&n| n as usize).collect();
     let strides = buffer.list(buffer.0.strides);
     let block = Block { start: buffer.0.buf.cast_const().cast(), shape: &shape, strides, source };
-    // SAFETY: the buffer describes readable memory, which is held while it is copied.
-    unsafe { block.copy() }.map(Some)
+    let keeper = || {
+        // A view holds the buffer, and lets it go under the interpreter's lock, whichever thread drops the array.
+        let object = PyMemoryView::from(obj)?.into_any().unbind();
+        Ok(Keeper { object, writable: buffer.0.readonly == 0 })
+    };
+    // SAFETY: the buffer describes readable memory, which is held while it is copied, and by the view afterwards.
+    unsafe { block.array(copying, keeper) }.map(Some)
 }
 
 /// NumPy's arrays of `bfloat16` have no buffer: their bytes are read as integers.
-fn half_floats(obj: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
+fn half_floats(obj: &Bound<'_, PyAny>, copying: Copying) -> PyResult<Option<Array>> {
     let is_bfloat16 = || -> PyResult<bool> {
         let name: String = obj.getattr("dtype")?.getattr("name")?.extract()?;
         Ok(name == "bfloat16" && obj.hasattr("__array_interface__")?)
@@ -182,7 +276,7 @@ fn half_floats(obj: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
         return Ok(None);
     }
     let words = obj.call_method1("view", ("uint16",))?;
-    match array(&words, false)? {
+    match array(&words, false, copying)? {
         Some(words) => pellucid::ops::view(&words, Dtype::Bfloat16).or_raise().map(Some),
         None => Ok(None),
     }

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyList, PySlice, PyTuple};
 
+use super::foreign::Copying;
 use super::{PyArray, construct};
 use crate::args::{Input, alone};
 use crate::call::build;
@@ -30,9 +31,25 @@ pub fn selected(key: &Bound<'_, PyAny>) -> PyResult<Selected> {
         return Ok(Selected::Mask(Array::from(all.is_true())));
     }
     let Ok(entries) = key.cast::<PyTuple>() else {
-        return Ok(Selected::Places(vec![entry(key)?]));
+        return match listed(key)? {
+            Some(mask) if mask.dtype() == Dtype::Bool => Ok(Selected::Mask(mask)),
+            Some(array) => Ok(Selected::Places(vec![Index::Array(array)])),
+            None => Ok(Selected::Places(vec![entry(key)?])),
+        };
     };
     entries.iter().map(|key| entry(&key)).collect::<PyResult<_>>().map(Selected::Places)
+}
+
+/// The array of a list, or of another library's array; its scalars are integers.
+fn listed(key: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
+    if key.is_instance_of::<PyList>() {
+        return construct::array(key.py(), key, None, Copying::Always).map(|made| Some(made.array()));
+    }
+    let has_axes = || -> PyResult<bool> { Ok(key.getattr("ndim")?.extract::<usize>()? > 0) };
+    if key.hasattr("__array_interface__")? && has_axes().unwrap_or(false) {
+        return construct::from_foreign(key, false, Copying::Always);
+    }
+    Ok(None)
 }
 
 fn entry(key: &Bound<'_, PyAny>) -> PyResult<Index> {
@@ -48,12 +65,12 @@ fn entry(key: &Bound<'_, PyAny>) -> PyResult<Index> {
     if let Ok(array) = key.cast::<PyArray>() {
         return positions(array.get().array());
     }
-    if key.is_instance_of::<PyList>() {
-        return positions(construct::array(key.py(), key, None)?.array());
+    if let Some(array) = listed(key)? {
+        return positions(array);
     }
     let number = !key.is_instance_of::<PyBool>() && !key.is_instance_of::<PyFloat>();
     match key.extract::<i64>() {
-        Ok(at) if number => Ok(Index::Int(at)),
+        Ok(at) if number => within_32_bits(at).map(Index::Int),
         _ => Err(PyValueError::new_err(format!(
             "arrays are indexed by integers, slices, None, Ellipsis and integer arrays, not by {}",
             type_name(key)
@@ -70,15 +87,27 @@ fn positions(array: Array) -> PyResult<Index> {
     Ok(Index::Array(array))
 }
 
+/// Positions have 32 bits, as sizes have.
+fn within_32_bits(position: i64) -> PyResult<i64> {
+    if i32::try_from(position).is_ok() {
+        return Ok(position);
+    }
+    Err(PyValueError::new_err(format!("Slice indices must be 32-bit integers, which {position} is not.")))
+}
+
 fn bounds(slice: &Bound<'_, PySlice>) -> PyResult<Index> {
     let bound = |name: &str| -> PyResult<Option<i64>> {
         let value = slice.getattr(name)?;
         if value.is_none() {
             return Ok(None);
         }
-        value.extract::<i64>().map(Some).map_err(|_| {
-            PyValueError::new_err(format!("the bounds of a slice are integers, not {}", type_name(&value)))
-        })
+        let bound = value.extract::<i64>().map_err(|_| {
+            let kind = type_name(&value);
+            PyValueError::new_err(format!(
+                "the bounds of a slice are 32-bit integers, not {value} of type {kind}"
+            ))
+        })?;
+        within_32_bits(bound).map(Some)
     };
     Ok(Index::step(bound("start")?, bound("stop")?, bound("step")?.unwrap_or(1)))
 }
@@ -101,6 +130,9 @@ fn masked(a: &Array, mask: &Array, values: &Input) -> pellucid::Result<Array> {
     values.check()?;
     if values.ndim() <= rest.len() {
         return Ok(ops::where_(&everywhere, &ops::broadcast_to(&values, a.shape_ref()), a));
+    }
+    if values.ndim() == rest.len() + 1 && values.shape()[0] == 0 && mask.size() == 0 {
+        return Ok(a.clone());
     }
     if values.ndim() > rest.len() + 1 || values.shape()[0] == 0 {
         let message = format!("values of shape {} do not fit the places of the mask", values.shape_ref());

@@ -43,15 +43,13 @@ fn format_of(dtype: Dtype) -> Option<&'static CStr> {
 
 #[pymethods]
 impl PyArray {
-    /// Hands out the elements without copying them; they can only be read.
+    /// Hands out the elements without copying them. Writing to them changes the array; elements that stand for several,
+    /// that a GPU has, or that another library does not let write, can only be read.
     ///
     /// # Safety
     /// `view` must point to a buffer to be filled, as the interpreter passes it.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let py = slf.py();
-        if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
-            return Err(PyBufferError::new_err("the elements of an array can only be read; copy them first"));
-        }
         let array = slf.get().array();
         let Some(format) = format_of(array.dtype()) else {
             return Err(PyBufferError::new_err(
@@ -59,14 +57,20 @@ impl PyArray {
             ));
         };
         let strided = flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES;
-        let memory = wait(py, || {
+        let (memory, writable) = wait(py, || {
             let memory = array.host_memory()?;
             // Readers that do not understand strides need the elements in one piece.
             if strided || memory.contiguous().is_some() {
-                return Ok(memory);
+                let writable = memory.is_writable();
+                return Ok((memory, writable));
             }
-            ops::contiguous(&array).host_memory()
+            Ok((ops::contiguous(&array).host_memory()?, false))
         })?;
+        if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE && !writable {
+            return Err(PyBufferError::new_err(
+                "the elements of this array can only be read; copy them first",
+            ));
+        }
         let item = array.itemsize() as ffi::Py_ssize_t;
         let export = Box::new(Export {
             shape: memory.shape().iter().map(|&n| n as ffi::Py_ssize_t).collect(),
@@ -77,7 +81,7 @@ impl PyArray {
         unsafe {
             (*view).buf = export._memory.ptr().cast_mut().cast();
             (*view).len = array.nbytes() as ffi::Py_ssize_t;
-            (*view).readonly = 1;
+            (*view).readonly = c_int::from(!writable);
             (*view).itemsize = item;
             (*view).format = match flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
                 true => format.as_ptr().cast_mut(),

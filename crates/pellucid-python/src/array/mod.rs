@@ -4,7 +4,7 @@ mod at;
 pub mod construct;
 mod convert;
 mod dlpack;
-mod foreign;
+pub mod foreign;
 mod index;
 mod interop;
 mod operators;
@@ -15,13 +15,15 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use self::foreign::Copying;
 use crate::call::build;
 use crate::dtype::PyDtype;
 
-/// array(val: scalar | list | tuple | array | ndarray, dtype: Dtype | None = None)
+/// array(val: scalar | list | tuple | array | ndarray, dtype: Dtype | None = None, *, copy: bool | None = None)
 ///
-/// An array: elements of one dtype in any number of dimensions, computed when they are needed.
-#[pyclass(name = "array", module = "pellucid.core", frozen, weakref)]
+/// An array: elements of one dtype in any number of dimensions, computed when they are needed. They are copied, unless
+/// copy=False asks for elements of another library where they are, which raises a ValueError if they cannot stay there.
+#[pyclass(name = "array", module = "pellucid.core", frozen, subclass, weakref)]
 pub struct PyArray {
     inner: Mutex<Array>,
 }
@@ -47,12 +49,18 @@ impl PyArray {
 #[pymethods]
 impl PyArray {
     #[new]
-    #[pyo3(signature = (val, dtype = None))]
-    fn create(py: Python<'_>, val: &Bound<'_, PyAny>, dtype: Option<PyDtype>) -> PyResult<PyArray> {
+    #[pyo3(signature = (val, dtype = None, *, copy = None))]
+    fn create(
+        py: Python<'_>,
+        val: &Bound<'_, PyAny>,
+        dtype: Option<PyDtype>,
+        copy: Option<bool>,
+    ) -> PyResult<PyArray> {
         if val.is_none() {
             return Err(PyTypeError::new_err("array() needs numbers, not None"));
         }
-        construct::array(py, val, dtype.map(|dtype| dtype.0))
+        let copying = if copy == Some(false) { Copying::Never } else { Copying::Always };
+        construct::array(py, val, dtype.map(|dtype| dtype.0), copying)
     }
 
     /// Sizes of the axes.
@@ -199,6 +207,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<ArrayIterator>()?;
     m.add_class::<ArrayLike>()?;
     m.add_class::<at::ArrayAt>()?;
+    m.add_function(pyo3::wrap_pyfunction!(convert::__array_namespace_info__, m)?)?;
     construct::register(m)?;
     dlpack::register(m)
 }

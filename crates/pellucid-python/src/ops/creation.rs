@@ -2,7 +2,7 @@
 
 use pellucid::op::Scalar;
 use pellucid::{Array, Dtype, Error, ops};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::args::{Arr, Arrays, Count, Input, Int, Sizes, alone, number};
@@ -132,6 +132,12 @@ fn arange(
         (None, None) => return Err(PyTypeError::new_err("arange needs a number to stop at")),
     };
     let step = step.map_or(Scalar::Int(1), |step| step.0);
+    let count = (stop.to_f64() - start.to_f64()) / step.to_f64();
+    if count.is_finite() && count.ceil() > f64::from(i32::MAX) {
+        let message =
+            format!("[arange] {} numbers are asked for, and {} are possible", count.ceil(), i32::MAX);
+        return Err(PyValueError::new_err(message));
+    }
     build(py, stream, || ops::arange(start, stop, step, dtype.map(|dtype| dtype.0)))
 }
 

@@ -30,7 +30,7 @@ enum PyAsked {
 impl ToPython for Asked {
     type Python = PyAsked;
 
-    fn to_python(mut self) -> pellucid::Result<PyAsked> {
+    fn to_python(mut self) -> PyResult<PyAsked> {
         Ok(match self.0.len() {
             1 => PyAsked::One(self.0.remove(0).to_python()?),
             _ => PyAsked::Several(Tuple(self.0).to_python()?),

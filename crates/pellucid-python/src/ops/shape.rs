@@ -4,7 +4,7 @@ use pellucid::{Array, Axes, Error, ops};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::args::{Arr, Arrays, Count, Input, Int, IntList, Ints, Parts, SizeList, axes};
+use crate::args::{Arr, Arrays, Count, Input, Int, IntList, Ints, NewSizes, Parts, SizeList, axes};
 use crate::array::PyArray;
 use crate::call::{Few, Tuple, build};
 use crate::device::StreamArg;
@@ -18,7 +18,7 @@ mod table {
     use super::*;
 
     crate::ops::functions! {
-        reshape(a, /, shape, *, stream = None) [a: Arr, shape: IntList]
+        reshape(a, /, shape, *, stream = None) [a: Arr, shape: NewSizes]
             "(a: array, /, shape: Sequence[int], *, stream: StreamOrDevice = None)" "array"
             "The elements in another shape; one size may be -1."
             => ops::reshape(&a, shape.0);

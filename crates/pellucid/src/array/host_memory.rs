@@ -10,6 +10,7 @@ pub struct HostMemory {
     view: HostView,
     ptr: *const u8,
     strides: Strides,
+    writable: bool,
 }
 
 // SAFETY: the memory is only read, and kept alive by the view.
@@ -18,9 +19,15 @@ unsafe impl Send for HostMemory {}
 unsafe impl Sync for HostMemory {}
 
 impl HostMemory {
-    /// Address of the first element. Elements may be read, not written.
+    /// Address of the first element. Elements may be read; see [`is_writable`](HostMemory::is_writable).
     pub fn ptr(&self) -> *const u8 {
         self.ptr
+    }
+
+    /// True if writing to the elements would change the array: they are no copy of a GPU's, none of them stands for
+    /// several, and whoever owns the memory allows it. Whoever writes has to see to it that nobody reads meanwhile.
+    pub fn is_writable(&self) -> bool {
+        self.writable
     }
 
     /// Sizes of the axes.
@@ -76,7 +83,10 @@ impl Array {
     /// # Errors
     /// What made the evaluation or the copy from a GPU impossible.
     pub fn host_memory(&self) -> Result<HostMemory> {
-        let view = HostView::new(self)?;
-        Ok(HostMemory { ptr: view.ptr(), strides: view.strides().clone(), view })
+        let value = self.evaluated()?;
+        let view = HostView::of(&value, self.shape_ref(), self.dtype())?;
+        let repeats = view.strides().iter().zip(self.shape()).any(|(&stride, &size)| stride == 0 && size > 1);
+        let writable = value.buffer().is_writable() && !value.has_mirror() && !repeats;
+        Ok(HostMemory { ptr: view.ptr(), strides: view.strides().clone(), writable, view })
     }
 }

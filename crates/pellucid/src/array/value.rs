@@ -43,6 +43,11 @@ impl Value {
         Value { buffer, mirror: None, checks: None, view: None }
     }
 
+    /// Elements that begin at this one of a buffer's.
+    pub fn placed(buffer: Buffer, shape: &Shape, offset: usize, strides: Strides) -> Value {
+        Value::whole(buffer).strided(shape, offset, strides)
+    }
+
     fn strided(&self, shape: &Shape, offset: usize, strides: Strides) -> Value {
         let plain = offset == 0 && is_row_major(shape, &strides);
         let view = if plain { None } else { Some(Box::new(View { offset, strides })) };
@@ -113,7 +118,9 @@ impl Value {
         if !self.buffer.is_host() {
             return Ok(self.buffer.clone());
         }
-        gpu::mirror(self.mirror.as_ref(), || gpu::upload(&self.buffer, index))
+        // Whoever owns foreign memory may have changed it since it was copied.
+        let mirror = self.mirror.as_ref().filter(|_| !self.buffer.is_foreign());
+        gpu::mirror(mirror, || gpu::upload(&self.buffer, index))
     }
 
     /// The same elements in host memory.

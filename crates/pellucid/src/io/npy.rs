@@ -2,8 +2,9 @@
 
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::file::{self, CHUNK, Source};
+use super::file::{self, Place, Source};
 use super::npy_header::{self, Header, LONGEST, MAGIC};
 use crate::array::{Array, HostView, NodeRef, Shape, State};
 use crate::error::Result;
@@ -41,7 +42,8 @@ pub(super) fn write(writer: &mut impl Write, array: &Array, view: &HostView) -> 
     file::write_elements(writer, view, array.dtype(), false)
 }
 
-/// Loads the array of a `.npy` file. A file that holds several gives the first, as in NumPy.
+/// Loads the array of a `.npy` file. A file that holds several gives the first, as in NumPy. Its elements are read when
+/// they are needed; the file stays open until then.
 ///
 /// ```
 /// use pellucid::io;
@@ -58,12 +60,27 @@ pub(super) fn write(writer: &mut impl Write, array: &Array, view: &HostView) -> 
 pub fn load_npy(path: impl AsRef<Path>) -> Result<Array> {
     let source = Source::new("load_npy", path.as_ref());
     let (file, size) = source.open()?;
-    read(source, &mut BufReader::with_capacity(CHUNK, file), size)
+    let (header, offset) = header(source, &mut BufReader::new(&file), size)?;
+    let Header { dtype, foreign_order, fortran_order, shape } = header;
+    let (file, place) = (Arc::new(file), Place { offset, size, foreign_order });
+    if !fortran_order || shape.len() < 2 {
+        return Ok(source.lazy(&file, place, shape, dtype));
+    }
+    // Column-major is row-major with the axes in reverse: a view, no copy.
+    let reversed = source.lazy(&file, place, shape.iter().rev().copied().collect(), dtype);
+    let axes = (0..shape.len()).rev().collect();
+    Ok(Array::from_op(Op::Transpose { axes }, smallvec::smallvec![reversed]))
 }
 
 /// Header and elements, from a reader that gives at most `available` bytes.
 #[track_caller]
 pub(super) fn read(source: Source, reader: &mut impl Read, available: u64) -> Result<Array> {
+    let (header, _) = header(source, reader, available)?;
+    elements(source, reader, header)
+}
+
+/// The header, and where the elements begin, which all follow.
+fn header(source: Source, reader: &mut impl Read, available: u64) -> Result<(Header, u64)> {
     let mut start = [0; 8];
     reader.read_exact(&mut start).map_err(|error| source.io(error))?;
     if !start.starts_with(MAGIC) {
@@ -94,7 +111,7 @@ pub(super) fn read(source: Source, reader: &mut impl Read, available: u64) -> Re
     }
     let header = npy_header::parse(&text).map_err(|message| source.format(message))?;
     source.check_size(&header.shape, header.dtype, left - length)?;
-    elements(source, reader, header)
+    Ok((header, (start.len() + digits) as u64 + length))
 }
 
 #[track_caller]

@@ -104,7 +104,7 @@ impl Accounts {
     }
 
     pub fn reset_peak(&mut self) {
-        (self.counts.peak, self.counts.peak_total) = (self.active(), self.system_bytes());
+        (self.counts.peak, self.counts.peak_total) = (0, self.system_bytes());
     }
 
     pub fn restore_peaks(&mut self, (peak, total): (u64, u64)) {

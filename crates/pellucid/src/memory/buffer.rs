@@ -3,11 +3,13 @@
 use std::fmt;
 use std::ptr::NonNull;
 
+use super::block::Block;
 use super::central::CENTRAL;
+use super::pool::FOREIGN;
 use super::registry::{Entry, Record};
-use super::request::Demand;
+use super::request::{Demand, Request};
 use super::slabs::UNIT;
-use super::system::Memory;
+use super::system::{ForeignMemory, Memory};
 use crate::error::Result;
 
 /// Memory that arrays and their views share. `None` is the empty buffer, which has no memory.
@@ -29,6 +31,25 @@ impl Buffer {
     /// No memory at all.
     pub fn empty() -> Buffer {
         Buffer(None)
+    }
+
+    /// As many bytes of memory that somebody else owns.
+    pub fn foreign(memory: ForeignMemory, request: &Request) -> Buffer {
+        let (id, bytes) = (CENTRAL.new_id(), request.bytes);
+        let block = Block::new(Memory::Foreign(memory), bytes);
+        let (stream, site) = (request.stream, request.site);
+        let record = Record { id, block, bytes, op: 0, site, stream, slab: FOREIGN, offset: 0, pool: 0 };
+        Buffer(Some(Entry::foreign(record)))
+    }
+
+    /// True if somebody else owns it, and may change it at any time.
+    pub fn is_foreign(&self) -> bool {
+        self.record().is_some_and(|record| record.slab == FOREIGN)
+    }
+
+    /// True if the host may write to it.
+    pub fn is_writable(&self) -> bool {
+        self.record().is_none_or(|record| record.block.memory.is_writable())
     }
 
     fn record(&self) -> Option<&Record> {
@@ -65,9 +86,13 @@ impl Buffer {
         self.record().map_or(0, |record| record.bytes)
     }
 
-    /// How many handles there are; for the empty buffer, which everyone shares, as many as can be.
+    /// How many handles there are; for the empty buffer, which everyone shares, and for one that somebody else owns as
+    /// many as can be.
     pub fn holders(&self) -> usize {
-        self.0.map_or(usize::MAX, Entry::holders)
+        match self.0 {
+            Some(entry) if !self.is_foreign() => entry.holders(),
+            _ => usize::MAX,
+        }
     }
 }
 
@@ -82,11 +107,12 @@ impl Clone for Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
+        let foreign = self.is_foreign();
         if let Some(entry) = self.0
             && entry.let_go()
         {
             // SAFETY: this was the entry's last buffer, and it is gone after this.
-            unsafe { CENTRAL.free(entry) };
+            unsafe { if foreign { entry.forget() } else { CENTRAL.free(entry) } };
         }
     }
 }

@@ -90,10 +90,15 @@ impl Central {
         self.accounts.lock().evict_all(&mut evicted);
     }
 
+    /// A number that no buffer has yet.
+    pub fn new_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
     pub fn allocate(&self, demand: &Demand) -> Result<&'static Entry> {
         fork::note_user();
         fork::check(demand.request.function)?;
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let id = self.new_id();
         let mut evicted = Evicted::new();
         let mut accounts = self.accounts.lock();
         let pool = accounts.position(demand)?;

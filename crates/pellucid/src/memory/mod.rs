@@ -52,7 +52,7 @@ pub use report::{DeviceMemory, LiveBuffer, MemoryReport, StreamMemory, report};
 pub(crate) use request::{Demand, Request};
 pub use scratch::Scratch;
 pub(crate) use scratch::{PerThread, WorkScope};
-pub(crate) use system::{Memory, Provider, total_ram};
+pub(crate) use system::{ForeignMemory, Memory, Provider, total_ram};
 pub(crate) use wait::work_ended;
 pub(crate) use work::{Outstanding, Workforce, set_workforce};
 
@@ -92,12 +92,16 @@ pub fn get_peak_memory() -> u64 {
     CENTRAL.accounts().counts.peak
 }
 
-/// Restarts the peak from what is active now.
+/// Restarts the peak: it is zero until the next allocation, and from then on counts all that is active.
 ///
 /// ```standalone_crate
-/// use pellucid::memory;
+/// use pellucid::{Array, memory};
+/// let kept = Array::from([1.0f32, 2.0]);
 /// memory::reset_peak_memory();
+/// assert_eq!(memory::get_peak_memory(), 0);
+/// let more = Array::from([3.0f32]);
 /// assert_eq!(memory::get_peak_memory(), memory::get_active_memory());
+/// # drop((kept, more));
 /// ```
 pub fn reset_peak_memory() {
     CENTRAL.accounts().reset_peak();

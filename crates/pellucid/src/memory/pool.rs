@@ -17,6 +17,8 @@ const PAGE: usize = 4096;
 const LARGE: usize = 1 << 20;
 /// The slab number of a buffer that has a block of its own.
 pub(super) const NO_SLAB: u32 = u32::MAX;
+/// The slab number of a buffer whose memory is not of a pool.
+pub(super) const FOREIGN: u32 = u32::MAX - 1;
 
 /// Blocks that go back to the system, by being dropped outside the lock.
 pub(super) type Evicted = SmallVec<[Arc<Block>; 1]>;

@@ -25,7 +25,7 @@ pub(super) struct Record {
     pub op: u64,
     pub site: CallSite,
     pub stream: u32,
-    /// The slab, or [`super::pool::NO_SLAB`].
+    /// The slab, [`super::pool::NO_SLAB`] or [`super::pool::FOREIGN`].
     pub slab: u32,
     /// Where it begins in the block, in [`super::slabs::UNIT`]s.
     pub offset: u16,
@@ -54,6 +54,22 @@ pub(super) struct Entry {
 unsafe impl Sync for Entry {}
 
 impl Entry {
+    /// An entry of its own for memory that somebody else owns. It is in no list, so that neither figures nor limits
+    /// count what is not ours.
+    pub fn foreign(record: Record) -> &'static Entry {
+        let record = UnsafeCell::new(Some(record));
+        Box::leak(Box::new(Entry { holders: AtomicU32::new(1), record }))
+    }
+
+    /// Gives an entry of [`Entry::foreign`] back, and its memory to its owner.
+    ///
+    /// # Safety
+    /// The entry was made there, and its last buffer let go of it.
+    pub unsafe fn forget(&'static self) {
+        // SAFETY: boxed there; nobody refers to it any more.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(self).cast_mut()) });
+    }
+
     /// # Safety
     /// The caller is a buffer that refers to this entry, or holds the allocator's lock.
     pub unsafe fn record(&self) -> Option<&Record> {

@@ -1,6 +1,7 @@
 //! Memory as a device gives it: what a device must be able to do, and the host's side of it.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::fmt;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
@@ -9,6 +10,8 @@ use std::sync::OnceLock;
 pub(crate) enum Memory {
     /// Memory of the process.
     Host(HostMemory),
+    /// Memory of the process that somebody else owns.
+    Foreign(ForeignMemory),
     /// Memory of the GPU with this index.
     Gpu(wgpu::Buffer, usize),
 }
@@ -18,8 +21,45 @@ impl Memory {
     pub fn host_ptr(&self) -> Option<NonNull<u8>> {
         match self {
             Memory::Host(memory) => Some(memory.ptr),
+            Memory::Foreign(memory) => Some(memory.ptr),
             Memory::Gpu(..) => None,
         }
+    }
+
+    /// True if the host may write to it.
+    pub fn is_writable(&self) -> bool {
+        match self {
+            Memory::Host(_) => true,
+            Memory::Foreign(memory) => memory.writable,
+            Memory::Gpu(..) => false,
+        }
+    }
+}
+
+/// Memory of the process that somebody else owns: arrays read it, none takes it over, and its owner is told when the
+/// last of them is gone.
+pub(crate) struct ForeignMemory {
+    ptr: NonNull<u8>,
+    writable: bool,
+    _owner: Box<dyn Send + Sync>,
+}
+
+// SAFETY: the owner is `Send`; the address alone has no thread affinity.
+unsafe impl Send for ForeignMemory {}
+// SAFETY: as above; sharing the handle shares only the address.
+unsafe impl Sync for ForeignMemory {}
+
+impl ForeignMemory {
+    /// # Safety
+    /// The memory at `ptr` must be readable as long as `owner` lives, and written to only if `writable`.
+    pub unsafe fn new(ptr: NonNull<u8>, writable: bool, owner: Box<dyn Send + Sync>) -> ForeignMemory {
+        ForeignMemory { ptr, writable, _owner: owner }
+    }
+}
+
+impl fmt::Debug for ForeignMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ForeignMemory").field("ptr", &self.ptr).field("writable", &self.writable).finish()
     }
 }
 

@@ -3,12 +3,12 @@
 use smallvec::smallvec;
 
 use super::value;
-use crate::array::{Array, Axis, Inputs, fail, ok, resolve_axis};
+use crate::array::{Array, Axis, Dtype, Inputs, fail, ok, resolve_axis};
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::ops::operand::Operand;
 use crate::ops::shape::broadcast_to;
-use crate::ops::{along, apply2, flat, shaped};
+use crate::ops::{along, apply2, astype, flat, shaped};
 
 /// Elements at positions along an axis, or of the flat array; the axis is replaced by those of `indices`.
 ///
@@ -74,6 +74,9 @@ fn aligned(
     indices: &Array,
     axis: Option<i64>,
 ) -> Result<(Array, Array, usize)> {
+    // A list without numbers has the type of real ones.
+    let none = indices.size() == 0 && !indices.dtype().is_integer();
+    let indices = &if none { astype(indices, Dtype::Int32) } else { indices.clone() };
     let Some(axis) = axis else { return Ok((flat(a), flat(indices), 0)) };
     let axis = resolve_axis(function, axis, a.ndim())?;
     if indices.ndim() != a.ndim() {
