@@ -22,6 +22,7 @@ ELSEWHERE = {
         reset_peak_memory set_cache_limit set_default_device set_default_stream set_memory_limit set_wired_limit stream
         synchronize""",
     "test_exchange.py": "async_eval depends eval export_to_dot from_dlpack",
+    "test_export.py": "FunctionExporter export_function exporter import_function",
     "test_files.py": "load save save_gguf save_safetensors savez savez_compressed",
     "transform_cases.py": "checkpoint compile custom_function grad jvp value_and_grad vjp vmap",
     "test_transforms.py": "disable_compile enable_compile",

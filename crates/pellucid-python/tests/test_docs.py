@@ -1,4 +1,4 @@
-"""The examples of docs/python.md and docs/learning.md run, in order, in one folder."""
+"""The examples of docs/python.md, docs/learning.md and docs/functions.md run, in order, in one folder."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 DOCS = pathlib.Path(__file__).resolve().parents[3] / "docs"
-PAGES = [DOCS / "python.md", DOCS / "learning.md"]
+PAGES = [DOCS / "python.md", DOCS / "learning.md", DOCS / "functions.md"]
 
 
 @pytest.fixture(scope="module")

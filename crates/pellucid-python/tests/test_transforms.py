@@ -13,6 +13,7 @@ import numpy as np
 import pellucid.core
 import pytest
 
+import transform_more  # noqa: F401 - adds its cases
 from transform_cases import CASES
 
 

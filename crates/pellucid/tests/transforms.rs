@@ -4,8 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use pellucid::linalg::{self, Order, Triangle};
+use pellucid::op::Op;
 use pellucid::ops::{self, Accumulate, Index};
-use pellucid::transform::{Derivatives, Tree, checkpoint, compile, grad, jacfwd, jacrev, vmap, vmap_axes};
+use pellucid::transform::{
+    Derivatives, Graph, Trace, Tree, check_grad, checkpoint, compile, grad, jacfwd, jacrev, vmap, vmap_axes,
+};
 use pellucid::{Array, Axes, Dtype, random};
 
 type Function = fn(&[Array]) -> Array;
@@ -351,6 +354,64 @@ fn batches_are_loops_over_their_lanes() {
                     }
                 }
             }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The variant of an operation, as files write it.
+fn variant(op: &Op) -> String {
+    match serde_json::to_value(op).unwrap() {
+        serde_json::Value::String(name) => name,
+        serde_json::Value::Object(fields) => fields.keys().next().unwrap().clone(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_operation_is_among_the_cases() {
+    // What has no input with a derivative, passes everything on, or is checked in tests of its own.
+    let elsewhere = [
+        "full",
+        "arange",
+        "load",
+        "random_bits",
+        "stop_gradient",
+        "depends",
+        "view",
+        "search_sorted",
+        "custom",
+        "arg_reduce",
+        "argsort",
+        "fft",
+        "quantize",
+        "dequantize",
+        "quantized_matmul",
+    ];
+    // A text that names no operation is answered with a list of all.
+    let answer = serde_json::from_str::<Op>("\"none\"").unwrap_err().to_string();
+    let all = answer.split('`').skip(3).step_by(2).map(str::to_owned);
+    let mut seen: std::collections::BTreeSet<String> = elsewhere.map(str::to_owned).into();
+    for case in CASES {
+        let x = inputs(case, 1);
+        let trace = Trace::of_whole();
+        let variables: Vec<Array> =
+            x.iter().map(|x| trace.placeholder(x.shape().into(), x.dtype()).unwrap()).collect();
+        let y = (case.f)(&variables);
+        let graph = Graph::from_trace(trace, &variables, &[y]).unwrap();
+        seen.extend(graph.calls().map(|call| variant(call.op)));
+    }
+    let missing: Vec<String> = all.filter(|name| !seen.contains(name)).collect();
+    assert!(missing.is_empty(), "no case for {missing:?}");
+}
+
+#[test]
+fn every_case_passes_the_check_that_users_have() {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let check = check_grad(|x: &Vec<Array>| (case.f)(x), &inputs(case, 41)).unwrap();
+        if !check.is_right() || check.compared == 0 {
+            wrong.push(format!("{}: {check}", case.name));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

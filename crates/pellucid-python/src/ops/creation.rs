@@ -47,19 +47,19 @@ crate::ops::functions! {
     zeros_like(a, /, dtype = None, *, stream = None) [a: Arr, dtype: Option<PyDtype>]
         "(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None)" "array"
         "Zeros with the shape of an array."
-        => ops::zeros(a.shape_ref(), or(dtype, a.dtype()));
+        => ops::full_like(&a, 0, or(dtype, a.dtype()));
     ones_like(a, /, dtype = None, *, stream = None) [a: Arr, dtype: Option<PyDtype>]
         "(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None)" "array"
         "Ones with the shape of an array."
-        => ops::ones(a.shape_ref(), or(dtype, a.dtype()));
+        => ops::full_like(&a, 1, or(dtype, a.dtype()));
     empty_like(a, /, dtype = None, *, stream = None) [a: Arr, dtype: Option<PyDtype>]
         "(a: array, /, dtype: Dtype | None = None, *, stream: StreamOrDevice = None)" "array"
         "Zeros with the shape of an array, by another name."
-        => ops::empty(a.shape_ref(), or(dtype, a.dtype()));
+        => ops::full_like(&a, 0, or(dtype, a.dtype()));
     full_like(a, vals, dtype = None, *, stream = None) [a: Arr, vals: Input, dtype: Option<PyDtype>]
         "(a: array, vals: scalar | array, dtype: Dtype | None = None, *, stream: StreamOrDevice = None)" "array"
         "A value with the shape of an array."
-        => ops::full(a.shape_ref(), alone(&vals), or(dtype, a.dtype()));
+        => ops::full_like(&a, alone(&vals), or(dtype, a.dtype()));
     eye(n, m = None, k = 0, dtype = None, *, stream = None)
         [n: Count, m: Option<Count>, k: i64, dtype: Option<PyDtype>]
         "(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None)" "array"

@@ -354,13 +354,11 @@ fn reason(kept: &HashMap<Key, Kept>, key: &Key) -> String {
 
 /// A captured array that is also an argument would not be replaced by it.
 fn refuse_captured_arguments(graph: &Graph, arguments: &[Array]) -> PyResult<()> {
-    let both =
-        graph.constants().any(|constant| arguments.iter().any(|argument| argument.id() == constant.id()));
-    match both {
+    match graph.captures(arguments) {
         false => Ok(()),
         true => Err(PyValueError::new_err(
             "[compile] Attempting to compile a function with uncaptured inputs is not allowed: an array that is \
-             passed as an argument is used by the function as a constant too",
+             passed as an argument is used by the function as a constant too, or one that is to be computed from it",
         )),
     }
 }

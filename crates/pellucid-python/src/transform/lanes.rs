@@ -91,6 +91,17 @@ fn axes_of(object: &Bound<'_, PyAny>, axes: &Bound<'_, PyAny>, found: &mut Vec<O
     }
 }
 
+/// The axis of each array of the arguments. Those of a single argument may be given without the tuple around them.
+fn argument_axes(args: &Bound<'_, PyTuple>, axes: &Bound<'_, PyAny>) -> PyResult<Vec<Option<i64>>> {
+    let mut found = Vec::new();
+    if args.len() == 1 && axes_of(&args.get_item(0)?, axes, &mut found).is_ok() {
+        return Ok(found);
+    }
+    found.clear();
+    axes_of(args.as_any(), axes, &mut found)?;
+    Ok(found)
+}
+
 impl Body for Mapped {
     fn call<'py>(
         &self,
@@ -103,8 +114,7 @@ impl Body for Mapped {
             return Err(PyTypeError::new_err("[vmap] the function takes positional arguments only"));
         }
         let arrays = tree::arrays(args.as_any(), true)?;
-        let mut axes = Vec::with_capacity(arrays.len());
-        axes_of(args.as_any(), &objects[1], &mut axes)?;
+        let axes = argument_axes(args, &objects[1])?;
         let mapping = raised(attributed(py, || Mapping::begin(&arrays, &axes)))?;
         let mut filled = Filled::default();
         let mut variables = mapping.variables().to_vec().into_iter();

@@ -1,10 +1,13 @@
 //! Transforms of functions, with MLX's names: what stands on `pellucid::transform` and knows Python's trees.
 
+mod check;
 mod compiled;
 mod custom;
+mod exported;
 mod function;
 mod gradient;
 mod lanes;
+mod primitives;
 mod tree;
 
 use pellucid::with_call_site;
@@ -33,11 +36,15 @@ fn raised<T>(result: pellucid::Result<T>) -> PyResult<T> {
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    use check::check_grad;
     use compiled::{compile, disable_compile, enable_compile};
     use custom::checkpoint;
+    use exported::{export_function, exporter, import_function};
     use gradient::{grad, jvp, value_and_grad, vjp};
     use lanes::vmap;
     crate::add_functions!(m: grad, value_and_grad, vjp, jvp, vmap, checkpoint, compile, enable_compile, disable_compile);
+    crate::add_functions!(m: export_function, exporter, import_function, check_grad);
+    m.add_class::<exported::FunctionExporter>()?;
     m.add_class::<custom::CustomFunction>()?;
     m.add("_gc_func", m.py().get_type::<function::GcFunc>())?;
     Ok(())

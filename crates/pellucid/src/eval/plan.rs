@@ -217,6 +217,10 @@ fn sort(plan: &mut Plan) {
     plan.order.clear();
     plan.stack.clear();
     plan.stack.extend((0..plan.entries.len() as u32).filter(|&i| plan.entries[i as usize].uses == 0));
+    // What was asked for first is computed first, in whatever order it is evaluated: of the gradients of a chain those of
+    // its end, so that what is kept or computed again for each block is done with before the next.
+    let Plan { stack, entries, .. } = plan;
+    stack.sort_unstable_by_key(|&i| entries[i as usize].member.as_ref().map(|member| member.array.id()));
     while let Some(index) = plan.stack.pop() {
         plan.order.push(index);
         let entry = &plan.entries[index as usize];

@@ -33,6 +33,7 @@ pub use gguf::{Note, Notes, load_gguf, save_gguf};
 pub use npy::{load_npy, save};
 pub use npz::{load_npz, save_npz};
 pub use safetensors::{load_safetensors, save_safetensors};
+pub(crate) use safetensors::{load_safetensors_as, save_safetensors_as};
 
 use crate::array::Array;
 use crate::error::{Error, Result};

@@ -47,17 +47,28 @@ pub fn save_safetensors<K: Into<String>, A: Borrow<Array>>(
     arrays: impl IntoIterator<Item = (K, A)>,
     metadata: &BTreeMap<String, String>,
 ) -> Result<PathBuf> {
-    let arrays = npz::named("save_safetensors", arrays)?;
+    save_safetensors_as("save_safetensors", path.as_ref(), ".safetensors", arrays, metadata)
+}
+
+/// As [`save_safetensors`], for files of another name.
+pub(crate) fn save_safetensors_as<K: Into<String>, A: Borrow<Array>>(
+    function: &'static str,
+    path: &Path,
+    extension: &str,
+    arrays: impl IntoIterator<Item = (K, A)>,
+    metadata: &BTreeMap<String, String>,
+) -> Result<PathBuf> {
+    let arrays = npz::named(function, arrays)?;
     if arrays.contains_key(NOTES) {
         let message = format!("an array cannot be called {NOTES:?}: the format keeps the name for notes");
-        return Err(Error::argument("save_safetensors", message));
+        return Err(Error::argument(function, message));
     }
     crate::eval::eval(arrays.values().map(Borrow::borrow))?;
     let mut arrays: Vec<(String, &Array)> = arrays.iter().map(|(k, a)| (k.clone(), a.borrow())).collect();
     // Wide types first, so that every array is aligned; the sort keeps the names in order.
     arrays.sort_by_key(|(_, array)| std::cmp::Reverse(array.itemsize()));
     let header = header(&arrays, metadata)?;
-    file::write_file("save_safetensors", path.as_ref(), ".safetensors", |writer| {
+    file::write_file(function, path, extension, |writer| {
         writer.write_all(&(header.len() as u64).to_le_bytes())?;
         writer.write_all(header.as_bytes())?;
         for (_, array) in &arrays {
@@ -109,7 +120,16 @@ fn header(arrays: &[(String, &Array)], metadata: &BTreeMap<String, String>) -> R
 /// do not have; [`Error::Memory`].
 #[track_caller]
 pub fn load_safetensors(path: impl AsRef<Path>) -> Result<(Arrays, BTreeMap<String, String>)> {
-    let source = Source::new("load_safetensors", path.as_ref());
+    load_safetensors_as("load_safetensors", path.as_ref())
+}
+
+/// As [`load_safetensors`], for a file that holds something more.
+#[track_caller]
+pub(crate) fn load_safetensors_as(
+    function: &'static str,
+    path: &Path,
+) -> Result<(Arrays, BTreeMap<String, String>)> {
+    let source = Source::new(function, path);
     let (file, size) = source.open()?;
     let file = Arc::new(file);
     let mut reader = BufReader::with_capacity(CHUNK, &*file);

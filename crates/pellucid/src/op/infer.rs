@@ -9,7 +9,7 @@ use crate::array::{Dtype, Shape};
 use crate::error::{Error, Result};
 
 /// The shape and element type of an input or a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spec {
     /// Sizes of the axes.
     pub shape: Shape,

@@ -1,20 +1,21 @@
 //! Functions as data: what a trace recorded, without what nobody needs, equal calls made once. A graph can be called again
 //! without the function it came from, and written to a file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::refit::{Refit, is_fixed, reshaped, shape_from};
+use super::refit::{Refit, is_fixed, moved, reshaped, shape_from};
 use super::slots::Slots;
 use super::trace::{Call, Item, Trace, is_symbolic};
-use crate::array::{Array, Inputs, Made, Shape};
+use crate::array::{Array, Inputs, Made, Shape, State};
 use crate::call_site::{CallSite, with_call_site};
 use crate::error::{Error, Result};
 use crate::op::{Op, Spec};
-use crate::region::Origin;
-use crate::stream::Stream;
+use crate::region::{self, Origin};
+use crate::stream::{Stream, current_stream, with_stream};
+use crate::transform::Role;
 
 /// Numbers of values: inputs first, then constants and results in the order in which they are met.
 type Values = SmallVec<[u32; 2]>;
@@ -28,8 +29,11 @@ pub(crate) struct Step {
     pub first: u32,
     pub results: SmallVec<[Spec; 1]>,
     pub site: CallSite,
-    pub stream: Stream,
-    pub origin: Origin,
+    /// Where it runs; `None` for the stream of the caller.
+    pub stream: Option<Stream>,
+    pub role: Role,
+    /// The first result of the user's own call that a transform made it for.
+    pub of: Option<u32>,
     pub label: Option<Box<str>>,
     /// Where a shape that it names comes from.
     pub refit: Option<Refit<u32>>,
@@ -37,11 +41,39 @@ pub(crate) struct Step {
     pub fixed: Option<Vec<Shape>>,
 }
 
+/// A call of a [`Graph`], as [`Graph::calls`] shows it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GraphCall<'a> {
+    /// What is computed.
+    pub op: &'a Op,
+    /// The numbers of the values it takes.
+    pub inputs: &'a [u32],
+    /// The number of its first result; the others follow.
+    pub first: u32,
+    /// The shapes and types of its results.
+    pub results: &'a [Spec],
+    /// The line of the user's code that made it.
+    pub site: CallSite,
+}
+
 impl Step {
+    /// What the call on these values belongs to.
+    fn origin(&self, values: &[Option<Array>]) -> Origin {
+        let of = self.of.and_then(|number| values.get(number as usize)?.as_ref());
+        Origin { role: self.role, of: of.map_or(0, Array::id) }
+    }
+
     /// The operation for inputs of other sizes.
     fn for_sizes(&self, inputs: &[Array], values: &[Option<Array>]) -> Result<Op> {
         let other = |fixed: &Vec<Shape>| fixed.iter().zip(inputs).any(|(was, is)| was != is.shape_ref());
         if self.fixed.as_ref().is_some_and(other) {
+            if let (Op::SliceUpdate(spec), Some([was, ..]), [x, ..]) =
+                (&self.op, self.fixed.as_deref(), inputs)
+                && let Some(spec) = moved(spec, was, x.shape())
+            {
+                return Ok(Op::SliceUpdate(Box::new(spec)));
+            }
             let message = format!(
                 "{} (called at {}) names positions of the array it was recorded for and cannot infer output shapes for \
                  others; compile without shapeless=True",
@@ -77,7 +109,7 @@ pub struct Graph {
     pub(crate) outputs: Vec<u32>,
     pub(crate) values: u32,
     /// How many calls were recorded, before equal ones were merged.
-    recorded: usize,
+    pub(super) recorded: usize,
 }
 
 /// A graph in the making.
@@ -145,6 +177,53 @@ impl Graph {
         self.constants.iter().map(|(_, array)| array)
     }
 
+    /// Whether a constant is one of these arrays, or is still to be computed from one.
+    pub fn captures(&self, arrays: &[Array]) -> bool {
+        let Some(oldest) = arrays.iter().map(Array::id).min() else { return false };
+        let mut seen = HashSet::new();
+        let mut stack: Vec<Array> = self.constants().cloned().collect();
+        while let Some(array) = stack.pop() {
+            // What is older than all of them depends on none.
+            if array.id() < oldest || !seen.insert(array.id()) {
+                continue;
+            }
+            if arrays.iter().any(|other| other.id() == array.id()) {
+                return true;
+            }
+            let inputs = |state: &State| match state {
+                State::Lazy(work) => work.inputs.clone(),
+                _ => Inputs::new(),
+            };
+            let state = array.0.state.lock();
+            stack.extend(match &*state {
+                State::Shared(part) => part.shared().with_state(|state| inputs(state)),
+                state => inputs(state),
+            });
+        }
+        false
+    }
+
+    /// The values that the function uses without taking them: their numbers and arrays.
+    pub fn numbered_constants(&self) -> impl Iterator<Item = (u32, &Array)> {
+        self.constants.iter().map(|(number, array)| (*number, array))
+    }
+
+    /// Its calls, in order. Values have numbers: arguments come first, then constants and results as they are met.
+    pub fn calls(&self) -> impl Iterator<Item = GraphCall<'_>> {
+        self.steps.iter().map(|step| GraphCall {
+            op: &step.op,
+            inputs: &step.inputs,
+            first: step.first,
+            results: &step.results,
+            site: step.site,
+        })
+    }
+
+    /// The numbers of the values that it returns.
+    pub fn outputs(&self) -> &[u32] {
+        &self.outputs
+    }
+
     /// How many calls were recorded, and how many are left.
     pub fn sizes(&self) -> (usize, usize) {
         (self.recorded, self.steps.len())
@@ -152,14 +231,22 @@ impl Graph {
 
     /// The function on other arrays of the same shapes and types: nodes like those of the trace, from the same lines.
     pub fn call(&self, inputs: &[Array]) -> Vec<Array> {
-        self.make(inputs, |step, inputs, _| {
+        let here = current_stream();
+        self.make(inputs, |step, inputs, values| {
+            let stream = match (step.stream, &here) {
+                (Some(stream), _) => stream,
+                (None, Ok(stream)) => *stream,
+                (None, Err(error)) => {
+                    return step.results.iter().map(|_| Array::from(error.clone())).collect();
+                }
+            };
             Array::from_known(Made {
                 op: step.op.clone(),
                 inputs,
                 results: &step.results,
-                stream: step.stream,
+                stream,
                 site: step.site,
-                origin: step.origin,
+                origin: step.origin(values),
             })
         })
     }
@@ -170,10 +257,15 @@ impl Graph {
     /// Those of the operations that do not fit the new shapes.
     pub fn call_shapeless(&self, inputs: &[Array]) -> Result<Vec<Array>> {
         let made = self.make(inputs, |step, inputs, values| {
-            with_call_site(step.site, || match step.for_sizes(&inputs, values) {
+            let make = || match step.for_sizes(&inputs, values) {
                 Ok(op) => Array::from_op_many(op, inputs),
                 Err(error) => step.results.iter().map(|_| Array::from(error.clone())).collect(),
-            })
+            };
+            let make = || region::with_origin(step.origin(values), || with_call_site(step.site, make));
+            match step.stream {
+                Some(stream) => with_stream(stream, make),
+                None => make(),
+            }
         });
         made.iter().try_for_each(Array::check)?;
         Ok(made)
@@ -247,6 +339,7 @@ impl Builder {
                 let first = self.graph.values;
                 self.graph.values += call.outputs.len() as u32;
                 let node = &call.outputs[0].0;
+                let origin = node.origin();
                 self.graph.steps.push(Step {
                     op: call.op.clone(),
                     inputs: key.1.clone(),
@@ -257,8 +350,9 @@ impl Builder {
                         .map(|y| Spec { shape: y.shape_ref().clone(), dtype: y.dtype() })
                         .collect(),
                     site: node.site,
-                    stream: node.stream,
-                    origin: node.origin(),
+                    stream: Some(node.stream),
+                    role: origin.role,
+                    of: self.numbers.get(&origin.of).copied(),
                     label: call.outputs[0].label_text().map(Into::into),
                     refit,
                     fixed,

@@ -6,9 +6,11 @@
 //! one of two.
 
 mod batch;
+mod check;
 mod compile;
 mod custom;
 mod derivative;
+mod export;
 mod flat;
 mod forward;
 mod graph;
@@ -21,13 +23,15 @@ mod slots;
 mod trace;
 mod tree;
 
+pub use check::{GradCheck, WrongGradient, check_flat, check_grad};
 pub use compile::{Compiled, compile, compile_enabled, compile_mut, set_compile_enabled};
 pub use custom::{Contributions, Cotangents, Lanes, Rule, call_with_rule, checkpointed};
 pub use derivative::{
     Loss, checkpoint, grad, hessian, jacfwd, jacrev, jvp, stop_gradient, value_and_grad, vjp,
 };
+pub use export::{Exporter, Imported, Signature, export, import};
 pub use flat::{Derivatives, Mapping};
-pub use graph::Graph;
+pub use graph::{Graph, GraphCall};
 pub use lanes::{vmap, vmap_axes};
 pub use origin::Role;
 pub use pellucid_macros::Tree;

@@ -33,6 +33,12 @@ impl Role {
             Role::Recompute => Some("recompute"),
         }
     }
+
+    /// The role of this name.
+    pub(crate) fn from_name(name: &str) -> Option<Role> {
+        let all = [Role::Vjp, Role::Accumulate, Role::Jvp, Role::Vmap, Role::Recompute];
+        all.into_iter().find(|role| role.name() == Some(name))
+    }
 }
 
 /// Runs `f` with every node it makes belonging to `forward` in this role.

@@ -4,13 +4,15 @@
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::array::{Array, Shape};
-use crate::op::Op;
+use crate::op::{Op, SliceSpec};
 
 /// Where one size of a new shape comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Dim {
     /// A number that the program wrote.
     Is(usize),
@@ -25,7 +27,8 @@ pub(crate) enum Dim {
 }
 
 /// Where the shape that an operation names comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Refit<T> {
     /// From the shape of its input.
     Dims(SmallVec<[Dim; 4]>),
@@ -70,13 +73,15 @@ pub(crate) fn noted(refit: Refit<Array>, make: impl FnOnce() -> Array) -> Array 
 
 /// The shape for an input of this shape; `None` if it cannot have one.
 pub(super) fn shape_from(dims: &[Dim], input: &[usize]) -> Option<Shape> {
-    let elements: usize = input.iter().product();
+    // Checked, because a file may have named the sizes.
+    let product = |sizes: &[usize]| sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+    let elements = product(input)?;
     let mut sizes: SmallVec<[usize; 4]> = SmallVec::new();
     for dim in dims {
         sizes.push(match dim {
             Dim::Is(size) => *size,
             Dim::Of(axis) => *input.get(*axis)?,
-            Dim::Joined(axes) => input.get(axes.clone())?.iter().product(),
+            Dim::Joined(axes) => product(input.get(axes.clone())?)?,
             Dim::Rest => 1,
             Dim::Part(axis, named) => {
                 let size = *input.get(*axis)?;
@@ -88,7 +93,7 @@ pub(super) fn shape_from(dims: &[Dim], input: &[usize]) -> Option<Shape> {
         });
     }
     if let Some(rest) = dims.iter().position(|dim| *dim == Dim::Rest) {
-        let known: usize = sizes.iter().product();
+        let known = product(&sizes)?;
         if known == 0 || !elements.is_multiple_of(known) {
             return None;
         }
@@ -105,6 +110,24 @@ pub(super) fn reshaped(op: &Op, shape: Shape) -> Op {
         Op::Full { dtype, value, .. } => Op::Full { shape, dtype: *dtype, value: *value },
         other => other.clone(),
     }
+}
+
+/// Positions that were named in an array of another shape. A whole axis stays whole; positions that do not reach the end
+/// stay where they are. Those that do may have been counted from it, so that there is no telling.
+pub(super) fn moved(spec: &SliceSpec, was: &[usize], is: &[usize]) -> Option<SliceSpec> {
+    let mut moved = spec.clone();
+    if was.len() != is.len() || spec.size.len() != is.len() {
+        return None;
+    }
+    for (axis, (&was, &is)) in was.iter().zip(is).enumerate().filter(|(_, (was, is))| was != is) {
+        let (start, size, step) = (spec.start[axis], spec.size[axis], spec.step[axis]);
+        if (start, size, step) == (0, was, 1) {
+            moved.size[axis] = is;
+        } else if size == 0 || step <= 0 || start + (size - 1) * step as usize + 1 >= was.min(is + 1) {
+            return None;
+        }
+    }
+    Some(moved)
 }
 
 /// Whether an operation names positions or sizes that only fit the input it was made for.

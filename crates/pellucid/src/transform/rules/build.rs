@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, Dtype, Inputs, Shape};
 use crate::op::{BinaryOp, Dims, Op, ReduceOp, Scalar, ScanOp, SliceSpec, UnaryOp};
 use crate::transform::refit::{Dim, Refit, is_shapeless, noted};
+use crate::transform::trace::is_tracing;
 
 #[track_caller]
 pub(crate) fn apply(op: Op, inputs: &[&Array]) -> Array {
@@ -15,6 +16,13 @@ pub(crate) fn apply(op: Op, inputs: &[&Array]) -> Array {
 #[track_caller]
 pub(crate) fn full(value: impl Into<Scalar>, shape: &Shape, dtype: Dtype) -> Array {
     apply(Op::Full { shape: shape.clone(), dtype, value: value.into() }, &[])
+}
+
+/// The same elements for a choice that is constant nearby, such as an order: what depends on it has no derivative, also
+/// if the rule is differentiated once more.
+#[track_caller]
+pub(crate) fn stopped(a: &Array) -> Array {
+    if is_tracing() { apply(Op::StopGradient, &[a]) } else { a.clone() }
 }
 
 /// A single element, which broadcasts.

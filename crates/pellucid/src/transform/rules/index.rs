@@ -243,7 +243,7 @@ pub(super) fn along_vmap(op: Op, inputs: &[Batched], size: usize) -> Array {
 /// The positions that sort `x` along an axis.
 #[track_caller]
 fn order(x: &Array, axis: usize) -> Array {
-    apply(Op::Argsort { axis }, &[x])
+    apply(Op::Argsort { axis }, &[&stopped(x)])
 }
 
 #[track_caller]

@@ -20,6 +20,7 @@ mod scan;
 use smallvec::{SmallVec, smallvec};
 
 use self::scan::Run;
+use super::refit::{Dim, Refit, is_shapeless, noted};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::op::{BinaryOp, Op, ReduceOp};
@@ -59,7 +60,15 @@ impl Batched {
         let ones = rank.saturating_sub(lane.len());
         let shape: Vec<usize> =
             std::iter::once(batch).chain(std::iter::repeat_n(1, ones)).chain(lane.iter().copied()).collect();
-        build::reshape(&self.array, &shape)
+        if !is_shapeless() || ones == 0 {
+            return build::reshape(&self.array, &shape);
+        }
+        let dims = (0..shape.len()).map(|axis| match axis {
+            0 => Dim::Of(0),
+            axis if axis <= ones => Dim::Is(1),
+            axis => Dim::Of(axis - ones),
+        });
+        noted(Refit::Dims(dims.collect()), || build::reshape(&self.array, &shape))
     }
 
     /// With a batch axis in any case.

@@ -81,6 +81,7 @@ fn div_exact(a: &Array, b: &Array) -> Array {
 /// whether there is one.
 #[track_caller]
 fn owners(op: ScanOp, run: Run, x: &Array) -> (Array, Array) {
+    let x = &stopped(x);
     let n = x.shape()[run.axis];
     let mut shape = vec![1; x.ndim()];
     shape[run.axis] = n;
