@@ -10,6 +10,7 @@ pub(crate) enum Memory {
     /// Memory of the process.
     Host(HostMemory),
     /// Memory of the GPU with this index.
+    #[cfg(feature = "gpu")]
     Gpu(wgpu::Buffer, usize),
 }
 
@@ -18,6 +19,7 @@ impl Memory {
     pub fn host_ptr(&self) -> Option<NonNull<u8>> {
         match self {
             Memory::Host(memory) => Some(memory.ptr),
+            #[cfg(feature = "gpu")]
             Memory::Gpu(..) => None,
         }
     }
