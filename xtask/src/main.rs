@@ -33,6 +33,8 @@ enum Task {
     BenchTrace(task::bench_trace::Args),
     /// Type-check the library for macOS and Windows
     CheckTargets,
+    /// Pack what is published, unpack it elsewhere, build and try it
+    Package,
     /// Build the browser viewer
     Viewer,
     /// Compile the viewer's analysis to WebAssembly
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Task::BenchCapture => task::bench_capture::run(),
         Task::BenchTrace(args) => task::bench_trace::run(&args),
         Task::CheckTargets => task::check_targets::run().map(drop),
+        Task::Package => task::package::run(),
         Task::Viewer => task::viewer::run(),
         Task::Wasm => task::wasm::run(),
     };

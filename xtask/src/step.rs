@@ -112,7 +112,7 @@ fn judge(result: Result<Tally>, strict: bool) -> (Outcome, Option<String>) {
 /// All tests but documentation tests, which have a step of their own. One process for each test program: a device is
 /// opened once, not for every test.
 fn test_arguments(filter: &Filter) -> Vec<&'static str> {
-    let mut args = vec!["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"];
+    let mut args = vec!["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"];
     // Only an interpreter can load the Python module; `python-tests` does.
     args.extend(["--exclude", "pellucid-python", "--"]);
     match filter {

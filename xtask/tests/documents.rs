@@ -92,3 +92,58 @@ fn every_path_of_the_page_on_adding_an_operation_exists() {
         assert!(at.iter().any(|p| p.exists()), "{path} does not exist");
     }
 }
+
+/// The programs of the page for newcomers: for each, the code in every library, by its name. Lines that rustdoc hides do
+/// not count.
+fn programs(page: &str) -> Vec<(String, BTreeMap<String, String>)> {
+    let sections = page.split("\n## ").skip(1);
+    let program = |section: &str| {
+        let title = section.lines().next().unwrap().to_owned();
+        let pieces: Vec<&str> = section.split("```").collect();
+        let code = pieces.chunks_exact(2).map(|pair| {
+            let name = pair[0].trim_end().lines().last().unwrap().trim_end_matches(':').to_owned();
+            let shown = pair[1].lines().skip(1).filter(|line| !line.starts_with("# "));
+            (name, shown.map(|line| format!("{}\n", line.trim())).collect())
+        });
+        (title, code.collect())
+    };
+    sections.map(program).filter(|(title, _)| title.starts_with(|c: char| c.is_ascii_digit())).collect()
+}
+
+#[test]
+fn our_programs_for_newcomers_are_the_shortest_in_rust() {
+    let page = fs::read_to_string(root().join("docs/rust-for-newcomers.md")).unwrap();
+    let programs = programs(&page);
+    assert_eq!(programs.len(), 10);
+    for (title, code) in programs {
+        let count =
+            |name: &str| code.get(name).unwrap_or_else(|| panic!("{title}: no {name}")).chars().count();
+        let ours = count("Pellucid");
+        for peer in ["candle", "burn", "mlx-rs"] {
+            assert!(ours < count(peer), "{title}: {ours} characters, {peer} {}", count(peer));
+        }
+        let (burn, python) = (count("burn"), count("MLX"));
+        let row =
+            format!("| {title} | {ours} | {} | {burn} | {} | {python} |", count("candle"), count("mlx-rs"));
+        assert!(page.contains(&row), "the table lacks the row\n{row}");
+    }
+}
+
+#[test]
+fn every_function_of_ops_has_an_example() {
+    let mut without = Vec::new();
+    for file in sources(&root().join("crates/pellucid/src/ops")) {
+        let text = fs::read_to_string(&file).unwrap();
+        // Functions of tables have their examples in the macro that makes them.
+        let lines: Vec<&str> = text.lines().collect();
+        let functions = lines.iter().enumerate().filter(|(_, line)| line.starts_with("pub fn "));
+        for (at, line) in functions {
+            let above = lines[..at].iter().rev();
+            let mut above = above.take_while(|line| line.starts_with("///") || line.starts_with("#["));
+            if !above.any(|line| line.starts_with("/// ```")) {
+                without.push(format!("{}: {line}", file.file_name().unwrap().display()));
+            }
+        }
+    }
+    assert!(without.is_empty(), "functions without an example: {without:#?}");
+}

@@ -6,10 +6,8 @@ use std::path::Path;
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 
-/// The viewer as one HTML page.
-pub const VIEWER: &str = include_str!("../../../viewer/dist/viewer.html");
-/// Where a trace goes.
-const PLACE: &str = "<!-- trace -->";
+pub use pellucid_viewer::PAGE as VIEWER;
+use pellucid_viewer::PLACE;
 
 /// Writes the viewer with the trace of `path` inside: one file that opens in any browser.
 ///

@@ -64,7 +64,7 @@ fn _is_capturing() -> bool {
 /// The page that shows a trace; the trace goes where it says so.
 #[pyfunction]
 fn _viewer_html() -> &'static str {
-    include_str!("../../../viewer/dist/viewer.html")
+    pellucid_viewer::PAGE
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -195,7 +195,7 @@ pub(crate) fn check(function: &'static str, device: Device) -> Result<()> {
     let count = device_count(device.device_type());
     let kind = device.device_type();
     let message = match (kind, count) {
-        (DeviceType::Gpu, 0) => "there is no GPU here; use Device::cpu()".to_owned(),
+        (DeviceType::Gpu, 0) => gpu::NONE.to_owned(),
         _ => format!("there is no {kind} with this index; indices go from 0 to {}", count - 1),
     };
     Err(Error::device(function, device, message))

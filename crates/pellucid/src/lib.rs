@@ -1,4 +1,8 @@
-//! Pellucid: lazy arrays on any GPU and the CPU, in which nothing that runs is hidden.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(
+    not(all(feature = "gpu", feature = "capture")),
+    allow(dead_code, unused_imports, reason = "a build with all features shows what nobody uses")
+)]
 
 pub mod array;
 mod backend;
@@ -47,28 +51,3 @@ pub use stream::{
     Stream, default_stream, new_stream, replace_scope, set_default_stream, streams, synchronize, with_device,
     with_stream,
 };
-
-/// The examples of the README, kept true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// The examples for users of MLX, kept true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/mlx-users.md")]
-struct MlxUsers;
-
-/// The examples for users of debuggers, kept true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/metal-debugger.md")]
-struct MetalDebugger;
-
-/// The examples of the page on GPUs, kept true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/gpu.md")]
-struct Gpus;
-
-/// The examples of the page on transforms, kept true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/transforms.md")]
-struct Transforms;

@@ -256,5 +256,5 @@ pub(crate) fn forget_observer() {
 /// Whether an observer is installed.
 #[inline]
 pub(crate) fn is_observed() -> bool {
-    !cfg!(feature = "uninstrumented") && ON.load(Ordering::Relaxed)
+    cfg!(feature = "capture") && !cfg!(feature = "uninstrumented") && ON.load(Ordering::Relaxed)
 }

@@ -61,7 +61,11 @@ thread_local! {
 /// Where this thread is.
 #[inline]
 pub(crate) fn current() -> Place {
-    if cfg!(feature = "uninstrumented") { Place::NOWHERE } else { CURRENT.get() }
+    if cfg!(feature = "uninstrumented") || !cfg!(feature = "capture") {
+        Place::NOWHERE
+    } else {
+        CURRENT.get()
+    }
 }
 
 /// Runs `f` with all nodes it makes belonging to this origin.

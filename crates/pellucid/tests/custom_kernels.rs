@@ -226,3 +226,61 @@ fn variables_that_fit_no_gpu_are_refused_before_they_are_compiled() {
         .output("y", Dtype::Float32);
     assert!(private.check().is_err());
 }
+
+#[test]
+fn two_kernels_with_one_text_keep_their_own_versions_for_the_host() -> Result<()> {
+    let filled = |value: f32| {
+        // The order of the calls does not matter.
+        gpu::Kernel::new("fills", "y[id.x] = 1.0;")
+            .on_host(move |call| {
+                call.output::<f32>(0)?.fill(value);
+                Ok(())
+            })
+            .output("y", Dtype::Float32)
+    };
+    let (ones, twos, none) =
+        (filled(1.0), filled(2.0), gpu::Kernel::new("fills", "y[id.x] = 1.0;").output("y", Dtype::Float32));
+    with_device(Device::cpu(), || {
+        let made = |kernel: &gpu::Kernel| kernel.call(&[], [2, 1, 1], [[2]]).remove(0);
+        assert_eq!(made(&ones).to_vec::<f32>()?, [1.0; 2]);
+        assert_eq!(made(&twos).to_vec::<f32>()?, [2.0; 2]);
+        assert_eq!(made(&ones.clone()).to_vec::<f32>()?, [1.0; 2]);
+        assert!(made(&none).eval().unwrap_err().to_string().contains("has no version for the host"));
+        Ok(())
+    })?
+}
+
+#[test]
+fn a_panic_in_a_version_for_the_host_is_told_as_the_users() -> Result<()> {
+    let kernel = gpu::Kernel::new("trips", "y[id.x] = 1.0;").output("y", Dtype::Float32).on_host(|call| {
+        let nothing: [f32; 0] = [];
+        call.output::<f32>(0)?[0] = nothing.iter().copied().reduce(f32::max).expect("a largest element");
+        Ok(())
+    });
+    let y = with_device(Device::cpu(), || kernel.call(&[], [1, 1, 1], [[1]]).remove(0))?;
+    let error = y.eval().unwrap_err();
+    assert!(matches!(error.root(), Error::Argument { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("\"trips\"") && text.contains("a largest element"), "{text}");
+    assert!(!text.contains("internal error"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn outputs_have_as_many_axes_as_they_are_given() -> Result<()> {
+    for device in [Device::cpu(), Device::gpu()] {
+        with_device(device, || -> Result<()> {
+            let (a, b) = (Array::from([1.0f32; 6]), Array::from([2.0f32; 6]));
+            let shapes = ([2, 3], 6);
+            let results = sum_and_difference("ranks").call(&[&a, &b], [6, 1, 1], shapes);
+            assert_eq!((results[0].shape(), results[1].shape()), (&[2, 3][..], &[6][..]), "{device}");
+            assert_eq!(results[0].to_vec::<f32>()?, [3.0; 6], "{device}");
+            assert_eq!(results[1].to_vec::<i32>()?, [-1; 6], "{device}");
+            Ok(())
+        })??;
+    }
+    let one = Array::from([1.0f32]);
+    let wrong = sum_and_difference("negative").call(&[&one, &one], [1, 1, 1], ([1], -1));
+    assert!(wrong[0].check().unwrap_err().to_string().contains("must not be negative"));
+    Ok(())
+}

@@ -20,6 +20,8 @@ pub const NEEDS: &[Need] = &[Need::Python(&[
 ])];
 
 const CRATE: &str = "crates/pellucid-python";
+/// Its manifest.
+pub const MANIFEST: &str = "crates/pellucid-python/Cargo.toml";
 
 pub fn run() -> Result<Tally> {
     // The tests open a trace with the command.
@@ -38,7 +40,6 @@ fn install() -> Result<()> {
         std::fs::remove_dir_all(&folder)
             .map_err(|e| Failure::failed(format!("cannot empty {}: {e}", folder.display())))?;
     }
-    let manifest = format!("{CRATE}/Cargo.toml");
     let target = folder.to_string_lossy();
     process::run(&mut python(&[
         "-m",
@@ -47,7 +48,7 @@ fn install() -> Result<()> {
         "--profile",
         "dev",
         "--manifest-path",
-        &manifest,
+        MANIFEST,
         "--interpreter",
         "python",
         "--out",

@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use super::{check_targets, file_length, file_tests, python_tests, trace_tests, viewer, wasm};
+use super::{
+    check_targets, features, file_length, file_tests, package, python_tests, trace_tests, viewer, wasm,
+};
 use crate::need::{CLIPPY, GRAPHVIZ, RUSTFMT, VULKAN_DRIVER};
 use crate::process;
 use crate::step::{Filter, Finished, Outcome, Run, Step};
@@ -13,6 +15,7 @@ use crate::summary::Tally;
 pub const STEPS: &[Step] = &[
     Step::new("fmt", &[RUSTFMT], Run::Cargo(&["fmt", "--all", "--check"])),
     Step::new("clippy", &[CLIPPY], Run::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+    Step::new("features", &[CLIPPY], Run::Task(features::run)),
     Step::new("tests", &[VULKAN_DRIVER], Run::Tests(Filter::Plain)),
     Step::new("graph-tests", &[GRAPHVIZ], Run::Tests(Filter::Named("needs_graphviz"))),
     Step::new("file-tests", file_tests::NEEDS, Run::Task(file_tests::run)),
@@ -23,6 +26,7 @@ pub const STEPS: &[Step] = &[
     Step::new("file-length", &[], Run::Task(file_length::run)),
     Step::new("viewer-analysis", &[], Run::Task(wasm::check)),
     Step::new("viewer-tests", viewer::TEST_NEEDS, Run::Task(viewer::test)),
+    Step::new("package", package::NEEDS, Run::Task(package::check)),
     Step::new("check-targets", &[], Run::CiTask(check_targets::run)),
 ];
 

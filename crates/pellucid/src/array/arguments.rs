@@ -259,6 +259,43 @@ impl<A: AsArray> ArrayList for &Vec<A> {
     }
 }
 
+/// A list of shapes: a slice, an array or a `Vec` of anything that [`Sizes`] are made from, or a tuple, whose parts may be
+/// of different types.
+///
+/// ```
+/// # use pellucid::gpu::ShapeList;
+/// assert_eq!([[2, 3], [4, 5]].shapes().len(), 2);
+/// assert_eq!(([2, 3], (), 7).shapes().len(), 3);
+/// ```
+pub trait ShapeList {
+    /// The sizes of each.
+    fn shapes(self) -> Vec<Sizes>;
+}
+
+impl<S: Clone + Into<Sizes>> ShapeList for &[S] {
+    fn shapes(self) -> Vec<Sizes> {
+        self.iter().map(|shape| shape.clone().into()).collect()
+    }
+}
+
+impl<S: Clone + Into<Sizes>, const N: usize> ShapeList for &[S; N] {
+    fn shapes(self) -> Vec<Sizes> {
+        self[..].shapes()
+    }
+}
+
+impl<S: Into<Sizes>, const N: usize> ShapeList for [S; N] {
+    fn shapes(self) -> Vec<Sizes> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
+impl<S: Into<Sizes>> ShapeList for Vec<S> {
+    fn shapes(self) -> Vec<Sizes> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
 macro_rules! array_tuples {
     ($($($name:ident)*;)*) => {
         $(impl<$($name: AsArray),*> ArrayList for ($($name,)*) {
@@ -266,6 +303,13 @@ macro_rules! array_tuples {
             fn arrays(self) -> SmallVec<[Array; 4]> {
                 let ($($name,)*) = &self;
                 [$($name.as_array()),*].into_iter().cloned().collect()
+            }
+        }
+        impl<$($name: Into<Sizes>),*> ShapeList for ($($name,)*) {
+            #[allow(non_snake_case, reason = "the variables are named after their types")]
+            fn shapes(self) -> Vec<Sizes> {
+                let ($($name,)*) = self;
+                vec![$($name.into()),*]
             }
         })*
     };

@@ -21,7 +21,7 @@ mod spare;
 mod value;
 mod work;
 
-pub use arguments::{ArrayList, Axis, Integer, Sizes};
+pub use arguments::{ArrayList, Axis, Integer, ShapeList, Sizes};
 pub use convert::{HostSlice, ones, zeros};
 pub use dtype::{Dtype, DtypeCategory};
 pub use element::Element;

@@ -114,6 +114,7 @@ impl Value {
     ///
     /// # Errors
     /// As [`Value::host`].
+    #[cfg(feature = "gpu")]
     pub fn gpu(&self, index: usize) -> Result<Buffer> {
         if !self.buffer.is_host() {
             return Ok(self.buffer.clone());

@@ -155,7 +155,7 @@ pub(super) fn executor_made() {
     if matches!(progress.stage, Stage::Running(_)) {
         match std::mem::take(&mut progress.stage) {
             Stage::Running(Some(capture)) => capture.discard(),
-            _ => super::discard("GraphExecutor"),
+            _ => super::window::discard("GraphExecutor"),
         }
         progress.captured = 0;
         eprintln!("pellucid: {begun} evaluations before the first session are not captured");

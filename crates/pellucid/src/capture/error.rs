@@ -1,7 +1,6 @@
 //! Why a capture could not be made.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::error::Error;
 
@@ -33,9 +32,15 @@ pub enum CaptureError {
         /// Why.
         reason: String,
     },
+    /// This build has no captures.
+    #[error(
+        "this build of Pellucid has no captures; build it with the feature `capture`, which is on by default"
+    )]
+    NotBuilt,
     /// The file.
+    #[cfg(feature = "capture")]
     #[error("{0}")]
-    File(Arc<pellucid_trace::Error>),
+    File(std::sync::Arc<pellucid_trace::Error>),
 }
 
 impl CaptureError {
@@ -44,8 +49,9 @@ impl CaptureError {
     }
 }
 
+#[cfg(feature = "capture")]
 impl From<pellucid_trace::Error> for CaptureError {
     fn from(error: pellucid_trace::Error) -> CaptureError {
-        CaptureError::File(Arc::new(error))
+        CaptureError::File(std::sync::Arc::new(error))
     }
 }

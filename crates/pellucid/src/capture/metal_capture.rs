@@ -3,11 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{CaptureError, Options, native};
+use super::{CaptureError, window};
 use crate::device::{self, Device};
 
 /// The variable that names the file.
 const PATH: &str = "MLX_METAL_CAPTURE";
+
+/// Either of these must be `1` when the program starts. The first is Apple's present name, the second its older one.
+const GATES: [&str; 2] = ["MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED"];
+
+/// Whether the environment allows Metal captures.
+pub(super) fn is_gate_open() -> bool {
+    GATES.iter().any(|gate| std::env::var_os(gate).is_some_and(|v| v == "1"))
+}
 
 /// Whether this process has captured by environment: one file name, one capture.
 static CONSUMED: AtomicBool = AtomicBool::new(false);
@@ -66,12 +74,12 @@ impl MetalCapture {
             let text = "this process has captured already; start it again for another capture".to_owned();
             return Err(Refused { cause: Cause::Consumed, text });
         }
-        if !native::is_gate_open() {
+        if !is_gate_open() {
             return Err(Refused { cause: Cause::Gate, text: CaptureError::GateClosed.to_string() });
         }
         let failed = |e: crate::Error| Refused { cause: Cause::Start, text: e.to_string() };
         device::check("from_env", device).map_err(failed)?;
-        super::prepare("from_env", path, Options::default(), native::manager()).map_err(failed)?;
+        window::prepare_beside_native("from_env", path).map_err(failed)?;
         // Two threads at once: only one could prepare, so only one gets here.
         CONSUMED.store(true, Ordering::Release);
         Ok(MetalCapture { path: path.to_owned(), stage: Stage::Prepared })
@@ -80,7 +88,7 @@ impl MetalCapture {
     /// Opens the window. Does nothing if it is open, or was: wrap nested units of work safely.
     pub fn begin(&mut self) {
         if self.stage == Stage::Prepared {
-            super::open();
+            window::open();
             self.stage = Stage::Open;
         }
     }
@@ -95,13 +103,13 @@ impl MetalCapture {
     /// Gives up the capture and its file; another one may be made.
     pub(super) fn discard(mut self) {
         self.stage = Stage::Ended;
-        super::discard("discard");
+        window::discard("discard");
         CONSUMED.store(false, Ordering::Release);
     }
 
     fn finish(&mut self, partial: bool) {
         self.stage = Stage::Ended;
-        let ended = super::end("end", partial);
+        let ended = window::end("end", partial);
         if let Ok(summary) = &ended
             && let Some(native) = summary.native.as_ref().filter(|native| !native.ok)
         {
@@ -124,7 +132,7 @@ impl Drop for MetalCapture {
         match self.stage {
             Stage::Open => self.finish(true),
             Stage::Prepared => {
-                super::discard("drop");
+                window::discard("drop");
                 CONSUMED.store(false, Ordering::Release);
             }
             Stage::Ended => {}

@@ -152,10 +152,8 @@ impl Recorder {
         partial: bool,
         native: Option<trace::schema::NativeCapture>,
     ) -> Result<Summary> {
-        if gpu::debugging() {
-            for (_, text) in gpu::all_sources() {
-                self.writer.kernel(&text, "wgsl");
-            }
+        for (_, text) in gpu::sources_to_show() {
+            self.writer.kernel(&text, "wgsl");
         }
         let native = native.into_iter().collect();
         let manifest = trace::Manifest { partial, native, ..self.manifest() };

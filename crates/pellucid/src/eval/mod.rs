@@ -9,6 +9,10 @@ mod fuse;
 mod interrupt;
 mod plan;
 mod run;
+#[cfg(feature = "gpu")]
+mod run_gpu;
+#[cfg(not(feature = "gpu"))]
+#[path = "run_no_gpu.rs"]
 mod run_gpu;
 mod schedule;
 

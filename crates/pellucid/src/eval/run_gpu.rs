@@ -9,7 +9,8 @@ use super::batch::{Batch, Failure, Step};
 use super::run::{self, Elements, Made, Progress, Values};
 use super::schedule;
 use crate::array::{Array, Strides, Value};
-use crate::backend::gpu::{self, Check, Context, FallbackReason, In, Out};
+use crate::backend::gpu::{self, Check, Context, In, Out};
+use crate::backend::{FallbackReason, note_fallback};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, Request};
 use crate::observe::{Dispatched, Times, Watch};
@@ -97,7 +98,7 @@ fn on_cpu(context: &Context, step: &Step, values: Values, why: FallbackReason) -
     // An array without elements costs nothing anywhere.
     if step.last().array.size() > 0 {
         let first = step.inputs.first().map_or(&step.last().array, |&i| step.input(i));
-        gpu::note_fallback(step.last().work.op.name(), first.dtype(), why);
+        note_fallback(step.last().work.op.name(), first.dtype(), why);
     }
     if context.recorder.lock().is_watched() {
         // What is shown of a stream is one thing after the other.

@@ -1,14 +1,12 @@
 //! Kernels written by the user, in WGSL, as nodes of the graph like all others.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, OnceLock};
-
-use parking_lot::RwLock;
+use std::sync::{Arc, OnceLock};
 
 use super::HostCall;
-use crate::array::{Array, Dtype, Shape, as_many, fail, ok};
+use crate::array::{Array, Dtype, Shape, ShapeList, Sizes, as_many, fail, ok};
+use crate::backend::gpu;
 use crate::error::{Error, Result};
-use crate::op::{CustomKernel, Op, Port};
+use crate::op::{CustomKernel, HostVersion, Op, Port};
 use crate::ops;
 
 /// A kernel of your own. The text is the body of a WGSL function; the arrays have the names you give them, and these are
@@ -35,13 +33,14 @@ use crate::ops;
 ///         Ok(())
 ///     });
 /// let x = Array::from([1.0f32, 2.0, 3.0]);
-/// let y = scale.call(&[&x], [3, 1, 1], &[[3]]).remove(0);
+/// let y = scale.call(&[&x], [3, 1, 1], [[3]]).remove(0);
 /// assert_eq!(y.to_vec::<f32>()?, [2.0, 4.0, 6.0]);
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// Without a version for the host a kernel runs on GPUs only. Mistakes in the text are found before anything runs:
+/// Without a version for the host a kernel runs on GPUs only. Mistakes in the text are found before anything runs (in a
+/// build with the feature `gpu`, which brings the compiler):
 ///
 /// ```
 /// # use pellucid::{Dtype, gpu};
@@ -53,41 +52,6 @@ use crate::ops;
 pub struct Kernel {
     spec: CustomKernel,
     checked: OnceLock<Result<()>>,
-}
-
-type HostVersion = Arc<dyn Fn(&mut HostCall) -> Result<()> + Send + Sync>;
-
-/// What kernels do on the host, by [`identity`].
-static HOST_VERSIONS: LazyLock<RwLock<HashMap<u64, HostVersion>>> = LazyLock::new(RwLock::default);
-
-/// What two kernels have in common that are the same but for where they are launched.
-fn identity(spec: &CustomKernel) -> u64 {
-    let ports: Vec<_> = spec.inputs.iter().chain(spec.outputs.iter().map(|(port, _)| port)).collect();
-    let text = format!("{}\0{}\0{}\0{ports:?}", spec.name, spec.header, spec.body);
-    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
-}
-
-impl CustomKernel {
-    /// Whether this process has a version of the kernel for the host, without which it runs on GPUs only. A trace does
-    /// not carry it.
-    pub fn has_host_version(&self) -> bool {
-        HOST_VERSIONS.read().contains_key(&identity(self))
-    }
-}
-
-/// Runs a kernel on the host.
-///
-/// # Errors
-/// [`Error::Device`] if it has no version for it; else what that returns.
-pub(crate) fn run_on_host(spec: &CustomKernel, call: &mut HostCall) -> Result<()> {
-    let version = HOST_VERSIONS.read().get(&identity(spec)).cloned();
-    match version {
-        Some(version) => version(call),
-        None => {
-            let message = format!("kernel {:?} has no version for the host (see Kernel::on_host)", spec.name);
-            Err(Error::device("kernel", crate::Device::cpu(), message))
-        }
-    }
 }
 
 impl Kernel {
@@ -102,6 +66,7 @@ impl Kernel {
             outputs: Vec::new(),
             workgroup: [64, 1, 1],
             grid: [1, 1, 1],
+            host: HostVersion::default(),
         };
         Kernel { spec, checked: OnceLock::new() }
     }
@@ -139,10 +104,9 @@ impl Kernel {
     }
 
     /// What the kernel does on the host: used on the CPU, where a GPU lacks a type, and to compare with in
-    /// `PELLUCID_VALIDATE=1` and `pellucid check`. It belongs to this process; a trace does not carry it.
+    /// `PELLUCID_VALIDATE=1`. It belongs to this kernel, and stays in this process: a trace does not carry it.
     pub fn on_host(self, version: impl Fn(&mut HostCall) -> Result<()> + Send + Sync + 'static) -> Kernel {
-        HOST_VERSIONS.write().insert(identity(&self.spec), Arc::new(version));
-        self
+        self.with(|spec| spec.host = HostVersion::new(version))
     }
 
     /// Checks names, types and text; [`call`](Kernel::call) does so too.
@@ -152,23 +116,41 @@ impl Kernel {
     pub fn check(&self) -> Result<()> {
         let check = || {
             self.spec.check()?;
-            super::text::check(&self.spec)
+            gpu::check_text(&self.spec)
         };
         self.checked.get_or_init(check).clone()
     }
 
     /// The kernel applied to arrays, on this thread's stream: `grid` invocations, rounded up to whole workgroups, and
-    /// one result for each output, with the shapes given.
+    /// one result for each output, with the shapes given: an array, a slice or a `Vec` of them, or a tuple where they have
+    /// different numbers of axes.
+    ///
+    /// ```
+    /// # use pellucid::{Device, Dtype, gpu, with_device};
+    /// # fn main() -> pellucid::Result<()> {
+    /// let kernel = gpu::Kernel::new("two", "rows[id.x] = 1.0;\ntotal[0] = 2.0;")
+    ///     .output("rows", Dtype::Float32)
+    ///     .output("total", Dtype::Float32)
+    ///     .on_host(|call| {
+    ///         call.output::<f32>(0)?.fill(1.0);
+    ///         call.output::<f32>(1)?[0] = 2.0;
+    ///         Ok(())
+    ///     });
+    /// let results = with_device(Device::cpu(), || kernel.call(&[], [6, 1, 1], ([2, 3], ())))?;
+    /// assert_eq!((results[0].shape(), results[1].item::<f32>()?), (&[2, 3][..], 2.0));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// The arrays fail as [`check`](Kernel::check) does, and for inputs or shapes that do not fit its declaration.
     #[track_caller]
-    pub fn call(&self, inputs: &[&Array], grid: [u32; 3], shapes: &[impl Into<Shape> + Clone]) -> Vec<Array> {
-        as_many(self.made(inputs, grid, shapes), self.spec.outputs.len())
+    pub fn call(&self, inputs: &[&Array], grid: [u32; 3], shapes: impl ShapeList) -> Vec<Array> {
+        as_many(self.made(inputs, grid, &shapes.shapes()), self.spec.outputs.len())
     }
 
     #[track_caller]
-    fn made(&self, inputs: &[&Array], grid: [u32; 3], shapes: &[impl Into<Shape> + Clone]) -> Vec<Array> {
+    fn made(&self, inputs: &[&Array], grid: [u32; 3], shapes: &[Sizes]) -> Vec<Array> {
         ok!(inputs);
         ok!(self.check());
         let (name, spec) = (&self.spec.name, &self.spec);
@@ -182,9 +164,11 @@ impl Kernel {
             );
             return fail(Error::argument("kernel", message));
         }
-        let outputs =
-            spec.outputs.iter().zip(shapes).map(|((port, _), shape)| (port.clone(), shape.clone().into()));
-        let spec = CustomKernel { outputs: outputs.collect(), grid, ..spec.clone() };
+        let mut outputs = Vec::with_capacity(shapes.len());
+        for ((port, _), sizes) in spec.outputs.iter().zip(shapes) {
+            outputs.push((port.clone(), ok!(sizes.shape("kernel"))));
+        }
+        let spec = CustomKernel { outputs, grid, ..spec.clone() };
         let mut rows = Vec::with_capacity(inputs.len());
         for a in inputs {
             rows.push(ops::contiguous(a));

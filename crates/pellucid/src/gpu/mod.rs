@@ -1,20 +1,19 @@
 //! Graphics processors: whether there are any, the kernels that ran on them, and kernels of your own.
 
-mod host_call;
 mod kernel;
 mod metal;
 mod msl;
-mod text;
 
 use std::sync::Arc;
 
+use crate::backend;
 use crate::backend::gpu;
 use crate::device::{Device, DeviceType};
 use crate::error::{Error, Result};
 
-pub use host_call::HostCall;
+pub use crate::array::ShapeList;
+pub use crate::op::{HostCall, HostVersion};
 pub use kernel::Kernel;
-pub(crate) use kernel::run_on_host;
 pub use metal::{MetalKernel, MetalLaunch, Template};
 
 /// True if there is a graphics processor, in hardware or in software.
@@ -26,7 +25,21 @@ pub fn is_available() -> bool {
     gpu::count() > 0
 }
 
-pub use crate::backend::gpu::{Fallback, FallbackReason, ValidationReport};
+pub use crate::backend::{Fallback, FallbackReason};
+
+/// What the comparison with the CPU has found so far.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ValidationReport {
+    /// Whether launches are compared at all.
+    pub enabled: bool,
+    /// Launches that were compared.
+    pub launches: u64,
+    /// Launches that differ by more than their type's rounding explains.
+    pub mismatches: u64,
+    /// The first few of them.
+    pub first: Vec<String>,
+}
 
 /// What `PELLUCID_VALIDATE=1` has found so far: with it, shaders are compiled with bounds checks, and every launch runs
 /// on the CPU as well and is compared. Without it, nothing.
@@ -52,7 +65,7 @@ pub fn validation_report() -> ValidationReport {
 /// # }
 /// ```
 pub fn fallbacks() -> Vec<Fallback> {
-    gpu::fallbacks()
+    backend::fallbacks()
 }
 
 /// A kernel as it was compiled.
@@ -70,7 +83,7 @@ pub struct KernelSource {
 /// # Errors
 /// [`Error::Device`] if there is no such device, or it was lost.
 pub fn kernel_sources(device: Device) -> Result<Vec<KernelSource>> {
-    let sources = opened(device)?.pipelines.sources();
+    let sources = gpu::sources(index(device)?)?;
     Ok(sources.into_iter().map(|(name, wgsl)| KernelSource { name, wgsl }).collect())
 }
 
@@ -80,13 +93,12 @@ pub fn kernel_sources(device: Device) -> Result<Vec<KernelSource>> {
 /// # Errors
 /// [`Error::Device`] if there is no such device, or it was lost before.
 pub fn destroy(device: Device) -> Result<()> {
-    opened(device)?.destroy();
-    Ok(())
+    gpu::destroy(index(device)?)
 }
 
-fn opened(device: Device) -> Result<&'static gpu::Gpu> {
+fn index(device: Device) -> Result<usize> {
     if device.device_type() != DeviceType::Gpu {
         return Err(Error::device("gpu", device, "is not a graphics processor"));
     }
-    gpu::gpu(device.index())
+    Ok(device.index())
 }

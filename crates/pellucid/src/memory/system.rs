@@ -13,6 +13,7 @@ pub(crate) enum Memory {
     /// Memory of the process that somebody else owns.
     Foreign(ForeignMemory),
     /// Memory of the GPU with this index.
+    #[cfg(feature = "gpu")]
     Gpu(wgpu::Buffer, usize),
 }
 
@@ -22,6 +23,7 @@ impl Memory {
         match self {
             Memory::Host(memory) => Some(memory.ptr),
             Memory::Foreign(memory) => Some(memory.ptr),
+            #[cfg(feature = "gpu")]
             Memory::Gpu(..) => None,
         }
     }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
+use super::HostVersion;
 use crate::array::{Dtype, Shape};
 use crate::error::{Error, Result};
 
@@ -31,6 +32,9 @@ pub struct CustomKernel {
     pub workgroup: [u32; 3],
     /// Invocations in all.
     pub grid: [u32; 3],
+    /// What it does on the host. It belongs to this process.
+    #[serde(skip)]
+    pub host: HostVersion,
 }
 
 /// An array as a kernel of the user sees it.
@@ -55,6 +59,11 @@ impl CustomKernel {
             Dtype::Complex64 => Some("vec2<f32>"),
             _ => None,
         }
+    }
+
+    /// Whether the kernel has a version for the host, without which it runs on GPUs only. A trace does not carry it.
+    pub fn has_host_version(&self) -> bool {
+        self.host.is_some()
     }
 
     fn ports(&self) -> impl Iterator<Item = &Port> {

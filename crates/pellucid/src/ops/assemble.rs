@@ -69,6 +69,11 @@ pub fn concatenate(arrays: impl ArrayList, axis: impl Into<Axis>) -> Array {
 
 /// Arrays joined along an axis; the same as [`concatenate`].
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::concat([&array![1, 2], &array![3]], 0).to_vec::<i32>().unwrap(), [1, 2, 3]);
+/// ```
+///
 /// # Errors
 /// As for [`concatenate`].
 #[track_caller]
@@ -77,6 +82,12 @@ pub fn concat(arrays: impl ArrayList, axis: impl Into<Axis>) -> Array {
 }
 
 /// Arrays of one shape joined along a new axis.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let rows = ops::stack([&array![1, 2], &array![3, 4]], 0);
+/// assert_eq!(rows.to_vec2::<i32>().unwrap(), [[1, 2], [3, 4]]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Argument`] if there are no arrays, [`Error::Axis`] if the place of the new axis is outside the result,
@@ -101,6 +112,12 @@ pub fn stack(arrays: impl ArrayList, axis: impl Integer) -> Array {
 }
 
 /// The arrays along an axis, which disappears.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let rows = ops::unstack(&array![[1, 2], [3, 4]], 0);
+/// assert_eq!(rows[1].to_vec::<i32>().unwrap(), [3, 4]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
@@ -154,6 +171,12 @@ impl<T: Integer> From<Vec<T>> for Cuts {
 
 /// The parts of an array along an axis: a number of equal ones, or those between positions.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let parts = ops::split(&array![1, 2, 3, 4], 2, 0);
+/// assert_eq!(parts[1].to_vec::<i32>().unwrap(), [3, 4]);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if it cannot be divided into that many parts.
 #[track_caller]
@@ -204,6 +227,11 @@ fn parts(a: &Array, cuts: Cuts, axis: i64) -> Vec<Array> {
 
 /// The array repeated as a whole, this many times along each of the last axes; new axes come first.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::tile(&array![1, 2], 2).to_vec::<i32>().unwrap(), [1, 2, 1, 2]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.
 #[track_caller]
@@ -225,6 +253,11 @@ pub fn tile(a: &Array, reps: impl Into<Sizes>) -> Array {
 }
 
 /// Each element repeated, along an axis or in the flat array.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::repeat(&array![1, 2], 2, 0).to_vec::<i32>().unwrap(), [1, 1, 2, 2]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the result does not fit 64-bit addresses.

@@ -81,6 +81,13 @@ pub fn gather_mm(a: &Array, b: &Array, lhs: Option<&Array>, rhs: Option<&Array>)
 /// For each pair of `segments` the product of the columns of `a` and the rows of `b` from the first number up to but not
 /// including the second: `[…, m, n]`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let (a, b) = (Array::ones((2, 4)), Array::ones((4, 3)));
+/// let halves = array![[0u32, 2], [2, 4]];
+/// assert_eq!(ops::segmented_mm(&a, &b, &halves).shape(), [2, 2, 3]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if `a` and `b` are no matrices that can be multiplied or the last axis of the segments is not two,
 /// [`Error::Dtype`] if the numbers are not floating or the segments not integers; when it is computed
@@ -133,6 +140,12 @@ pub struct BlockMasks<'a> {
 
 /// The matrix product with masked square blocks of `block` rows: an element of a mask for each block, which is left out
 /// where it is false and multiplied where it is a number.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = Array::ones((64, 64));
+/// assert_eq!(ops::block_masked_mm(&a, &a, 32, ops::BlockMasks::default()).shape(), [64, 64]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if the matrices cannot be multiplied or a mask has not an element for each block,

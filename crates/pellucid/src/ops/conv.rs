@@ -199,6 +199,12 @@ pub(crate) fn apply_spec(x: &Array, w: &Array, spec: ConvSpec) -> Array {
 
 /// A convolution along one axis: `[N, L, C]` with `[O, K, C / groups]`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let (x, w) = (Array::ones((1, 5, 1)), Array::ones((1, 3, 1)));
+/// assert_eq!(ops::conv1d(&x, &w, &ops::Conv::default()).to_vec::<f32>().unwrap(), [3.0, 3.0, 3.0]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if the types are not floating.
 #[track_caller]
@@ -207,6 +213,12 @@ pub fn conv1d(x: &Array, w: &Array, conv: &Conv) -> Array {
 }
 
 /// A convolution along two axes: `[N, H, W, C]` with `[O, KH, KW, C / groups]`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let (x, w) = (Array::ones((1, 3, 3, 1)), Array::ones((1, 2, 2, 1)));
+/// assert_eq!(ops::conv2d(&x, &w, &ops::Conv::default()).to_vec::<f32>().unwrap(), [4.0; 4]);
+/// ```
 ///
 /// # Errors
 /// As [`conv1d`].
@@ -217,6 +229,12 @@ pub fn conv2d(x: &Array, w: &Array, conv: &Conv) -> Array {
 
 /// A convolution along three axes: `[N, D, H, W, C]` with `[O, KD, KH, KW, C / groups]`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let (x, w) = (Array::ones((1, 2, 2, 2, 1)), Array::ones((1, 2, 2, 2, 1)));
+/// assert_eq!(ops::conv3d(&x, &w, &ops::Conv::default()).to_vec::<f32>().unwrap(), [8.0]);
+/// ```
+///
 /// # Errors
 /// As [`conv1d`].
 #[track_caller]
@@ -225,6 +243,12 @@ pub fn conv3d(x: &Array, w: &Array, conv: &Conv) -> Array {
 }
 
 /// A convolution along one to three axes.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let (x, w) = (Array::ones((1, 5, 1)), Array::ones((1, 3, 1)));
+/// assert_eq!(ops::conv_general(&x, &w, &ops::Conv::default()).to_vec::<f32>().unwrap(), [3.0, 3.0, 3.0]);
+/// ```
 ///
 /// # Errors
 /// As [`conv1d`].
@@ -257,6 +281,12 @@ fn transposed(function: &'static str, x: &Array, w: &Array, conv: &Conv, n: usiz
 
 /// The transposed convolution along one axis: what a [`conv1d`] with these parameters does to cotangents.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let (x, w) = (Array::ones((1, 2, 1)), Array::ones((1, 2, 1)));
+/// assert_eq!(ops::conv_transpose1d(&x, &w, &ops::Conv::default()).to_vec::<f32>().unwrap(), [1.0, 2.0, 1.0]);
+/// ```
+///
 /// # Errors
 /// As [`conv1d`].
 #[track_caller]
@@ -266,6 +296,12 @@ pub fn conv_transpose1d(x: &Array, w: &Array, conv: &Conv) -> Array {
 
 /// The transposed convolution along two axes.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let (x, w) = (Array::ones((1, 1, 1, 1)), Array::ones((1, 2, 2, 1)));
+/// assert_eq!(ops::conv_transpose2d(&x, &w, &ops::Conv::default()).to_vec::<f32>().unwrap(), [1.0; 4]);
+/// ```
+///
 /// # Errors
 /// As [`conv1d`].
 #[track_caller]
@@ -274,6 +310,12 @@ pub fn conv_transpose2d(x: &Array, w: &Array, conv: &Conv) -> Array {
 }
 
 /// The transposed convolution along three axes.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let (x, w) = (Array::ones((1, 1, 1, 1, 1)), Array::ones((1, 2, 2, 2, 1)));
+/// assert_eq!(ops::conv_transpose3d(&x, &w, &ops::Conv::default()).to_vec::<f32>().unwrap(), [1.0; 8]);
+/// ```
 ///
 /// # Errors
 /// As [`conv1d`].

@@ -29,6 +29,11 @@ pub fn zeros(shape: impl Into<Sizes>, dtype: Dtype) -> Array {
 
 /// An array of ones.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::ones(2, Dtype::Int32).to_vec::<i32>().unwrap(), [1, 1]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
@@ -37,6 +42,11 @@ pub fn ones(shape: impl Into<Sizes>, dtype: Dtype) -> Array {
 }
 
 /// An array filled with a number, or with an array that broadcasts to the shape. Without a type, that of the value.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::full(2, 7, Dtype::Float32).to_vec::<f32>().unwrap(), [7.0, 7.0]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses or the value does not broadcast, [`Error::Argument`] if
@@ -79,6 +89,11 @@ fn like(a: &Array, make: impl FnOnce() -> Array) -> Array {
 
 /// Zeros with the shape and type of an array.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::zeros_like(&array![1, 2]).to_vec::<i32>().unwrap(), [0, 0]);
+/// ```
+///
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
@@ -88,6 +103,11 @@ pub fn zeros_like(a: &Array) -> Array {
 }
 
 /// Ones with the shape and type of an array.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::ones_like(&array![5, 6]).to_vec::<i32>().unwrap(), [1, 1]);
+/// ```
 ///
 /// # Errors
 /// None that depends on the array.
@@ -99,6 +119,11 @@ pub fn ones_like(a: &Array) -> Array {
 
 /// A value with the shape of an array, and its type unless another is given.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::full_like(&array![5, 6], 3, None).to_vec::<i32>().unwrap(), [3, 3]);
+/// ```
+///
 /// # Errors
 /// As for [`full`].
 #[track_caller]
@@ -109,6 +134,11 @@ pub fn full_like<'a>(a: &Array, value: impl Into<Operand<'a>>, dtype: impl Into<
 
 /// Zeros, by MLX's other name.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::empty((2, 3), Dtype::Float32).shape(), [2, 3]);
+/// ```
+///
 /// # Errors
 /// As for [`zeros`].
 #[track_caller]
@@ -117,6 +147,11 @@ pub fn empty(shape: impl Into<Sizes>, dtype: Dtype) -> Array {
 }
 
 /// Zeros like an array, by MLX's other name.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::empty_like(&array![1, 2]).shape(), [2]);
+/// ```
 ///
 /// # Errors
 /// None that depends on the array.
@@ -234,6 +269,11 @@ pub fn linspace(start: f64, stop: f64, num: usize, endpoint: bool, dtype: Dtype)
 
 /// Ones on the diagonal `k`, zeros elsewhere; `n` rows and `m` columns (`n` if not given).
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::eye(2, 3, 1, Dtype::Int32).to_vec::<i32>().unwrap(), [0, 1, 0, 0, 0, 1]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.
 #[track_caller]
@@ -255,6 +295,11 @@ pub(super) fn grid(function: &'static str, n: usize, m: usize, k: i64) -> (Array
 }
 
 /// The square array with ones on the diagonal.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::identity(2, Dtype::Int32).to_vec::<i32>().unwrap(), [1, 0, 0, 1]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if the size does not fit 64-bit addresses.

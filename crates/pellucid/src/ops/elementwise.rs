@@ -50,8 +50,13 @@ fn advice(name: &str) -> &'static str {
 }
 
 macro_rules! unary_functions {
-    ($($name:ident $op:ident $doc:literal;)*) => {
+    ($($name:ident $op:ident $doc:literal $ty:ident $x:literal $y:literal;)*) => {
         $(#[doc = $doc]
+        ///
+        /// ```
+        /// use pellucid::prelude::*;
+        #[doc = concat!("assert_eq!(ops::", stringify!($name), "(&array!", $x, ").to_vec::<", stringify!($ty), ">().unwrap(), ", $y, ");")]
+        /// ```
         ///
         /// # Errors
         /// [`Error::Dtype`] if the function is not defined for the element type.
@@ -73,58 +78,63 @@ macro_rules! unary_functions {
 }
 
 unary_functions! {
-    abs Abs "Absolute value; of a complex number its magnitude.";
-    acos Arccos "Inverse cosine; the same as [`arccos`].";
-    acosh Arccosh "Inverse hyperbolic cosine; the same as [`arccosh`].";
-    arccos Arccos "Inverse cosine.";
-    arccosh Arccosh "Inverse hyperbolic cosine.";
-    arcsin Arcsin "Inverse sine.";
-    arcsinh Arcsinh "Inverse hyperbolic sine.";
-    arctan Arctan "Inverse tangent.";
-    arctanh Arctanh "Inverse hyperbolic tangent.";
-    asin Arcsin "Inverse sine; the same as [`arcsin`].";
-    asinh Arcsinh "Inverse hyperbolic sine; the same as [`arcsinh`].";
-    atan Arctan "Inverse tangent; the same as [`arctan`].";
-    atanh Arctanh "Inverse hyperbolic tangent; the same as [`arctanh`].";
-    bitwise_invert BitwiseInvert "Every bit flipped; of a bool its opposite.";
-    ceil Ceil "The next integer above, in the same element type.";
-    conj Conjugate "Complex conjugate; the same as [`conjugate`].";
-    conjugate Conjugate "Complex conjugate.";
-    cos Cos "Cosine.";
-    cosh Cosh "Hyperbolic cosine.";
-    erf Erf "Error function.";
-    erfinv Erfinv "Inverse error function.";
-    exp Exp "Exponential.";
-    expm1 Expm1 "exp(x) − 1 without cancellation near zero.";
-    floor Floor "The next integer below, in the same element type.";
-    imag Imag "Imaginary part; zero for real numbers.";
-    isfinite Isfinite "True where neither infinite nor NaN.";
-    isinf Isinf "True where infinite, of either sign.";
-    isnan Isnan "True where not a number.";
-    isneginf Isneginf "True where negative infinity.";
-    isposinf Isposinf "True where positive infinity.";
-    log Log "Natural logarithm.";
-    log10 Log10 "Logarithm to base 10.";
-    log1p Log1p "log(1 + x) without cancellation near zero.";
-    log2 Log2 "Logarithm to base 2.";
-    logical_not LogicalNot "True where the element is zero.";
-    negative Negative "The opposite sign; not for bool.";
-    real Real "Real part.";
-    rsqrt Rsqrt "One over the square root.";
-    sigmoid Sigmoid "1 / (1 + exp(−x)).";
-    sign Sign "−1, 0 or 1; of a complex number x / |x|.";
-    sin Sin "Sine.";
-    sinh Sinh "Hyperbolic sine.";
-    sqrt Sqrt "Square root.";
-    square Square "x · x, in the same element type.";
-    tan Tan "Tangent.";
-    tanh Tanh "Hyperbolic tangent.";
-    trunc Trunc "The integer part, in the same element type.";
+    abs Abs "Absolute value; of a complex number its magnitude." f32 "[-1.5]" "[1.5]";
+    acos Arccos "Inverse cosine; the same as [`arccos`]." f32 "[1.0]" "[0.0]";
+    acosh Arccosh "Inverse hyperbolic cosine; the same as [`arccosh`]." f32 "[1.0]" "[0.0]";
+    arccos Arccos "Inverse cosine." f32 "[1.0]" "[0.0]";
+    arccosh Arccosh "Inverse hyperbolic cosine." f32 "[1.0]" "[0.0]";
+    arcsin Arcsin "Inverse sine." f32 "[0.0]" "[0.0]";
+    arcsinh Arcsinh "Inverse hyperbolic sine." f32 "[0.0]" "[0.0]";
+    arctan Arctan "Inverse tangent." f32 "[0.0]" "[0.0]";
+    arctanh Arctanh "Inverse hyperbolic tangent." f32 "[0.0]" "[0.0]";
+    asin Arcsin "Inverse sine; the same as [`arcsin`]." f32 "[0.0]" "[0.0]";
+    asinh Arcsinh "Inverse hyperbolic sine; the same as [`arcsinh`]." f32 "[0.0]" "[0.0]";
+    atan Arctan "Inverse tangent; the same as [`arctan`]." f32 "[0.0]" "[0.0]";
+    atanh Arctanh "Inverse hyperbolic tangent; the same as [`arctanh`]." f32 "[0.0]" "[0.0]";
+    bitwise_invert BitwiseInvert "Every bit flipped; of a bool its opposite." i32 "[5]" "[-6]";
+    ceil Ceil "The next integer above, in the same element type." f32 "[1.2]" "[2.0]";
+    conj Conjugate "Complex conjugate; the same as [`conjugate`]." f32 "[1.5]" "[1.5]";
+    conjugate Conjugate "Complex conjugate." f32 "[1.5]" "[1.5]";
+    cos Cos "Cosine." f32 "[0.0]" "[1.0]";
+    cosh Cosh "Hyperbolic cosine." f32 "[0.0]" "[1.0]";
+    erf Erf "Error function." f32 "[0.0]" "[0.0]";
+    erfinv Erfinv "Inverse error function." f32 "[0.0]" "[0.0]";
+    exp Exp "Exponential." f32 "[0.0]" "[1.0]";
+    expm1 Expm1 "exp(x) − 1 without cancellation near zero." f32 "[0.0]" "[0.0]";
+    floor Floor "The next integer below, in the same element type." f32 "[1.8]" "[1.0]";
+    imag Imag "Imaginary part; zero for real numbers." f32 "[1.5]" "[0.0]";
+    isfinite Isfinite "True where neither infinite nor NaN." bool "[1.0, f32::NAN]" "[true, false]";
+    isinf Isinf "True where infinite, of either sign." bool "[1.0, f32::INFINITY]" "[false, true]";
+    isnan Isnan "True where not a number." bool "[1.0, f32::NAN]" "[false, true]";
+    isneginf Isneginf "True where negative infinity." bool "[1.0, f32::NEG_INFINITY]" "[false, true]";
+    isposinf Isposinf "True where positive infinity." bool "[1.0, f32::INFINITY]" "[false, true]";
+    log Log "Natural logarithm." f32 "[1.0]" "[0.0]";
+    log10 Log10 "Logarithm to base 10." f32 "[100.0]" "[2.0]";
+    log1p Log1p "log(1 + x) without cancellation near zero." f32 "[0.0]" "[0.0]";
+    log2 Log2 "Logarithm to base 2." f32 "[8.0]" "[3.0]";
+    logical_not LogicalNot "True where the element is zero." bool "[0, 7]" "[true, false]";
+    negative Negative "The opposite sign; not for bool." i32 "[1, -2]" "[-1, 2]";
+    real Real "Real part." f32 "[1.5]" "[1.5]";
+    rsqrt Rsqrt "One over the square root." f32 "[4.0]" "[0.5]";
+    sigmoid Sigmoid "1 / (1 + exp(−x))." f32 "[0.0]" "[0.5]";
+    sign Sign "−1, 0 or 1; of a complex number x / |x|." f32 "[-3.0, 0.0]" "[-1.0, 0.0]";
+    sin Sin "Sine." f32 "[0.0]" "[0.0]";
+    sinh Sinh "Hyperbolic sine." f32 "[0.0]" "[0.0]";
+    sqrt Sqrt "Square root." f32 "[9.0]" "[3.0]";
+    square Square "x · x, in the same element type." f32 "[3.0]" "[9.0]";
+    tan Tan "Tangent." f32 "[0.0]" "[0.0]";
+    tanh Tanh "Hyperbolic tangent." f32 "[0.0]" "[0.0]";
+    trunc Trunc "The integer part, in the same element type." f32 "[-1.7]" "[-1.0]";
 }
 
 macro_rules! binary_functions {
-    ($($name:ident $op:ident $doc:literal;)*) => {
+    ($($name:ident $op:ident $doc:literal $ty:ident $x:literal $b:literal $y:literal;)*) => {
         $(#[doc = $doc]
+        ///
+        /// ```
+        /// use pellucid::prelude::*;
+        #[doc = concat!("assert_eq!(ops::", stringify!($name), "(&array!", $x, ", ", $b, ").to_vec::<", stringify!($ty), ">().unwrap(), ", $y, ");")]
+        /// ```
         ///
         /// # Errors
         /// [`Error::Shape`] if the shapes do not broadcast, [`Error::Dtype`] if the function is not defined for the
@@ -147,38 +157,43 @@ macro_rules! binary_functions {
 }
 
 binary_functions! {
-    add Add "Sum.";
-    arctan2 Arctan2 "Angle of the point (b, a).";
-    atan2 Arctan2 "Angle of the point (b, a); the same as [`arctan2`].";
-    bitwise_and BitwiseAnd "Bits set in both.";
-    bitwise_left_shift LeftShift "a · 2^b, bits moved left; the same as [`left_shift`].";
-    bitwise_or BitwiseOr "Bits set in either.";
-    bitwise_right_shift RightShift "a / 2^b, bits moved right; the same as [`right_shift`].";
-    bitwise_xor BitwiseXor "Bits set in exactly one.";
-    divide Divide "Quotient; integers give `float32`.";
-    equal Equal "True where equal.";
-    floor_divide FloorDivide "Quotient rounded down.";
-    greater Greater "True where a > b.";
-    greater_equal GreaterEqual "True where a ≥ b.";
-    left_shift LeftShift "a · 2^b, bits moved left.";
-    less Less "True where a < b.";
-    less_equal LessEqual "True where a ≤ b.";
-    logaddexp Logaddexp "log(exp(a) + exp(b)) without overflow.";
-    logical_and LogicalAnd "True where both are not zero.";
-    logical_or LogicalOr "True where one is not zero.";
-    logical_xor LogicalXor "True where exactly one is not zero.";
-    maximum Maximum "The larger; NaN wins.";
-    minimum Minimum "The smaller; NaN wins.";
-    multiply Multiply "Product.";
-    not_equal NotEqual "True where different.";
-    pow Power "a to the power of b; the same as [`power`].";
-    power Power "a to the power of b.";
-    remainder Remainder "Remainder, with the sign of the divisor.";
-    right_shift RightShift "a / 2^b, bits moved right.";
-    subtract Subtract "Difference.";
+    add Add "Sum." i32 "[1, 2]" "3" "[4, 5]";
+    arctan2 Arctan2 "Angle of the point (b, a)." f32 "[0.0]" "1.0" "[0.0]";
+    atan2 Arctan2 "Angle of the point (b, a); the same as [`arctan2`]." f32 "[0.0]" "1.0" "[0.0]";
+    bitwise_and BitwiseAnd "Bits set in both." i32 "[6]" "3" "[2]";
+    bitwise_left_shift LeftShift "a · 2^b, bits moved left; the same as [`left_shift`]." i32 "[3]" "2" "[12]";
+    bitwise_or BitwiseOr "Bits set in either." i32 "[6]" "3" "[7]";
+    bitwise_right_shift RightShift "a / 2^b, bits moved right; the same as [`right_shift`]." i32 "[12]" "2" "[3]";
+    bitwise_xor BitwiseXor "Bits set in exactly one." i32 "[6]" "3" "[5]";
+    divide Divide "Quotient; integers give `float32`." f32 "[3, 6]" "2" "[1.5, 3.0]";
+    equal Equal "True where equal." bool "[1, 2]" "2" "[false, true]";
+    floor_divide FloorDivide "Quotient rounded down." i32 "[7, -7]" "2" "[3, -4]";
+    greater Greater "True where a > b." bool "[1, 2]" "1" "[false, true]";
+    greater_equal GreaterEqual "True where a ≥ b." bool "[1, 2]" "2" "[false, true]";
+    left_shift LeftShift "a · 2^b, bits moved left." i32 "[3]" "2" "[12]";
+    less Less "True where a < b." bool "[1, 2]" "2" "[true, false]";
+    less_equal LessEqual "True where a ≤ b." bool "[1, 3]" "2" "[true, false]";
+    logaddexp Logaddexp "log(exp(a) + exp(b)) without overflow." f32 "[f32::NEG_INFINITY]" "1.0" "[1.0]";
+    logical_and LogicalAnd "True where both are not zero." bool "[0, 7]" "1" "[false, true]";
+    logical_or LogicalOr "True where one is not zero." bool "[0, 7]" "0" "[false, true]";
+    logical_xor LogicalXor "True where exactly one is not zero." bool "[0, 7]" "1" "[true, false]";
+    maximum Maximum "The larger; NaN wins." i32 "[1, 5]" "3" "[3, 5]";
+    minimum Minimum "The smaller; NaN wins." i32 "[1, 5]" "3" "[1, 3]";
+    multiply Multiply "Product." i32 "[1, 2]" "3" "[3, 6]";
+    not_equal NotEqual "True where different." bool "[1, 2]" "2" "[true, false]";
+    pow Power "a to the power of b; the same as [`power`]." f32 "[2.0, 3.0]" "2.0" "[4.0, 9.0]";
+    power Power "a to the power of b." f32 "[2.0, 3.0]" "2.0" "[4.0, 9.0]";
+    remainder Remainder "Remainder, with the sign of the divisor." i32 "[7, -7]" "3" "[1, 2]";
+    right_shift RightShift "a / 2^b, bits moved right." i32 "[12]" "2" "[3]";
+    subtract Subtract "Difference." i32 "[5, 6]" "3" "[2, 3]";
 }
 
 /// The array itself.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::positive(&array![-1]).to_vec::<i32>().unwrap(), [-1]);
+/// ```
 ///
 /// # Errors
 /// None.
@@ -202,6 +217,11 @@ pub fn relu(a: &Array) -> Array {
 
 /// One divided by each element; integers give `float32`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::reciprocal(&array![2.0, 4.0]).to_vec::<f32>().unwrap(), [0.5, 0.25]);
+/// ```
+///
 /// # Errors
 /// None that depends on the element type.
 #[track_caller]
@@ -210,6 +230,11 @@ pub fn reciprocal(a: &Array) -> Array {
 }
 
 /// Radians to degrees.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::degrees(&array![0.0]).to_vec::<f32>().unwrap(), [0.0]);
+/// ```
 ///
 /// # Errors
 /// None that depends on the element type.
@@ -220,6 +245,11 @@ pub fn degrees(a: &Array) -> Array {
 }
 
 /// Degrees to radians.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::radians(&array![0.0]).to_vec::<f32>().unwrap(), [0.0]);
+/// ```
 ///
 /// # Errors
 /// None that depends on the element type.
@@ -260,6 +290,12 @@ pub fn round(a: &Array, decimals: i32) -> Array {
 }
 
 /// Quotient rounded down, and the remainder with the sign of the divisor.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let (quotient, rest) = ops::divmod(&array![7, -7], 3);
+/// assert_eq!((quotient.to_vec::<i32>().unwrap(), rest.to_vec::<i32>().unwrap()), (vec![2, -3], vec![1, 2]));
+/// ```
 ///
 /// # Errors
 /// As for [`floor_divide`] and [`remainder`].
@@ -337,6 +373,11 @@ pub fn clip<'a, 'b>(a: &Array, low: impl Into<Limit<'a>>, high: impl Into<Limit<
 /// NaN becomes `nan`, infinities become `posinf` and `neginf`, which are the largest finite numbers of the type
 /// unless given.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::nan_to_num(&array![f32::NAN, 1.0], 0.0, None, None).to_vec::<f32>().unwrap(), [0.0, 1.0]);
+/// ```
+///
 /// # Errors
 /// [`Error::Dtype`] for complex numbers.
 #[track_caller]
@@ -359,6 +400,11 @@ pub fn nan_to_num(a: &Array, nan: f64, posinf: Option<f64>, neginf: Option<f64>)
 }
 
 /// True where |a − b| ≤ atol + rtol · |b|; infinities must be equal, NaN is equal to NaN only if `equal_nan`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::isclose(&array![1.0, 2.0], 1.0, 1e-5, 1e-8, false).to_vec::<bool>().unwrap(), [true, false]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if the shapes do not broadcast.
@@ -405,6 +451,11 @@ fn unsigned(dtype: Dtype) -> Dtype {
 
 /// True if [`isclose`] holds everywhere.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert!(ops::allclose(&array![1.0, 1.0], 1.0, 1e-5, 1e-8, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the shapes do not broadcast.
 #[track_caller]
@@ -419,6 +470,11 @@ pub fn allclose<'a, 'b>(
 }
 
 /// True if shapes and all elements are equal; NaN is equal to NaN only if `equal_nan`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert!(!ops::array_equal(&array![1, 2], &array![1, 3], false).item::<bool>().unwrap());
+/// ```
 ///
 /// # Errors
 /// [`Error::Argument`] if a number does not fit the type it meets.

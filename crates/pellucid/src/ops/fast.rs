@@ -43,6 +43,12 @@ pub fn layer_norm(x: &Array, weight: Option<&Array>, bias: Option<&Array>, eps: 
 
 /// Root-mean-square normalisation of the last axis: `x / √(mean(x²) + eps)`, times `weight`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::fast;
+/// assert_eq!(fast::rms_norm(&array![[2.0, 2.0]], None, 0.0).to_vec::<f32>().unwrap(), [1.0, 1.0]);
+/// ```
+///
 /// # Errors
 /// As [`layer_norm`].
 #[track_caller]
@@ -262,6 +268,14 @@ pub fn cross_entropy(logits: &Array, targets: &Array) -> Array {
 /// The gated delta rule over `T` steps: the state `[B, Hv, Dv, Dk]` decays by `gamma`, is corrected by `beta` towards
 /// `v` under `k`, and is read by `q`. Returns the readings `[B, T, Hv, Dv]` and the last state. Steps that `mask [B, T]`
 /// leaves out read zero and leave the state as it is.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::fast;
+/// let (q, v, gate) = (Array::ones((1, 2, 1, 4)), Array::ones((1, 2, 1, 3)), Array::ones((1, 2, 1)));
+/// let (read, state) = fast::gated_delta_update([&q, &q, &v, &gate, &gate], None, None);
+/// assert_eq!((read.shape(), state.shape()), (&[1, 2, 1, 3][..], &[1, 1, 3, 4][..]));
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if a type is not floating.

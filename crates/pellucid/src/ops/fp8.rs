@@ -64,6 +64,12 @@ pub fn to_fp8(x: &Array) -> Array {
 
 /// The numbers of e4m3 that bytes stand for.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let packed = ops::to_fp8(&array![1.0, -2.0]);
+/// assert_eq!(ops::from_fp8(&packed, Dtype::Float32).to_vec::<f32>().unwrap(), [1.0, -2.0]);
+/// ```
+///
 /// # Errors
 /// [`Error::Dtype`] if the array is not of bytes, or the type asked for is not a real floating one.
 #[track_caller]

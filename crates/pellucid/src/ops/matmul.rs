@@ -110,6 +110,12 @@ pub fn matmul(a: &Array, b: &Array) -> Array {
 
 /// `alpha · (a @ b) + beta · c`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let (a, b) = (array![[1.0, 2.0]], array![[3.0], [4.0]]);
+/// assert_eq!(ops::addmm(&array![[1.0]], &a, &b, 2.0, 1.0).to_vec::<f32>().unwrap(), [23.0]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if all are integers.
 #[track_caller]
@@ -135,6 +141,11 @@ pub fn addmm(c: &Array, a: &Array, b: &Array, alpha: f64, beta: f64) -> Array {
 
 /// Products summed over the last axis of both; with a single element, its multiple.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::inner(&array![1.0, 2.0], &array![3.0, 4.0]).item::<f32>().unwrap(), 11.0);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the last axes differ, [`Error::Dtype`] if both are integers.
 #[track_caller]
@@ -147,6 +158,11 @@ pub fn inner(a: &Array, b: &Array) -> Array {
 }
 
 /// Every product of an element of `a` with one of `b`, both flat: rows from `a`, columns from `b`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::outer(&array![1.0, 2.0], &array![3.0, 4.0]).to_vec::<f32>().unwrap(), [3.0, 4.0, 6.0, 8.0]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.
@@ -184,6 +200,12 @@ impl From<(&[i64], &[i64])> for Contraction {
 }
 
 /// Products summed over several axes: `tensordot(a, b, 1)` is the matrix product of two matrices.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let (a, b) = (array![[1.0, 2.0]], array![[3.0], [4.0]]);
+/// assert_eq!(ops::tensordot(&a, &b, 1).to_vec::<f32>().unwrap(), [11.0]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice or their numbers differ,
@@ -243,6 +265,11 @@ fn contract(function: &'static str, a: &Array, b: &Array, left: &[usize], right:
 /// Products summed over one axis of both, with broadcasting over the others; complex numbers on the left are
 /// conjugated.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::vecdot(&array![[1.0, 2.0]], &array![[3.0, 4.0]], -1).to_vec::<f32>().unwrap(), [11.0]);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the shapes do not fit.
 #[track_caller]
@@ -266,6 +293,11 @@ pub fn vecdot(a: &Array, b: &Array, axis: impl Integer) -> Array {
 }
 
 /// Kronecker product: every element of `a` times the whole of `b`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::kron(&array![1, 2], &array![1, 10]).to_vec::<i32>().unwrap(), [1, 10, 2, 20]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if one has no elements or the result does not fit 64-bit addresses.

@@ -101,6 +101,13 @@ pub fn quantize(w: &Array, packing: Packing, global_scale: Option<&Array>) -> Qu
 /// The numbers that packed ones stand for, as `dtype`: the type of the scales in mode affine if it is not given, else
 /// `bfloat16`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let packing = ops::Packing::affine();
+/// let packed = ops::quantize(&Array::ones((2, 64)), packing, None);
+/// assert!(ops::allclose(&ops::dequantize(&packed, packing, None, None), 1.0, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// As [`quantize`]; [`Error::Shape`] if words and scales do not fit, [`Error::Dtype`] if `dtype` is not floating.
 #[track_caller]
@@ -157,6 +164,13 @@ impl Quantized {
 
 /// `x @ wᵀ`, or `x @ w` without `transpose`, with a packed `w` that is read once and never unpacked as a whole.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let packing = ops::Packing::affine();
+/// let w = ops::quantize(&Array::ones((2, 64)), packing, None);
+/// assert!(ops::allclose(&ops::quantized_matmul(&Array::ones((1, 64)), &w, true, packing), 64.0, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// As [`dequantize`]; [`Error::Shape`] if `x` and `w` do not fit.
 #[track_caller]
@@ -182,6 +196,15 @@ pub fn quantized_matmul(x: &Array, w: &Quantized, transpose: bool, packing: Pack
 
 /// As [`quantized_matmul`], with matrices of `x` and `w` that indices choose: flat numbers over their leading axes. What
 /// is not given counts all matrices in order.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let packing = ops::Packing::affine();
+/// let w = ops::quantize(&Array::ones((3, 2, 64)), packing, None);
+/// let chosen = array![2u32];
+/// let y = ops::gather_qmm(&Array::ones((1, 1, 64)), &w, None, Some(&chosen), true, packing, None);
+/// assert_eq!(y.shape(), [1, 1, 2]);
+/// ```
 ///
 /// # Errors
 /// As [`quantized_matmul`]; an index out of range fails when it runs.
@@ -234,6 +257,14 @@ fn numbers(batch: &[usize]) -> Array {
 /// Both factors packed: `x` is rounded to what its packed form stands for, and multiplied by the packed `w`. A `w` that
 /// is not packed yet is packed first.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::op::QuantMode;
+/// let w = ops::Weights::Plain(Array::ones((2, 64)));
+/// let y = ops::qqmm(&Array::ones((1, 64)), &w, ops::Packing::new(QuantMode::Mxfp8), [None, None]);
+/// assert!(ops::allclose(&y, 64.0, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// As [`quantized_matmul`].
 #[track_caller]
@@ -243,6 +274,15 @@ pub fn qqmm(x: &Array, w: &Weights, packing: Packing, global_scales: [Option<&Ar
 }
 
 /// As [`qqmm`], with matrices that indices choose; see [`gather_qmm`].
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::op::QuantMode;
+/// let (x, w) = (Array::ones((1, 1, 64)), ops::Weights::Plain(Array::ones((3, 2, 64))));
+/// let packing = ops::Packing::new(QuantMode::Mxfp8);
+/// let y = ops::gather_qqmm(&x, &w, None, Some(&array![2u32]), packing, [None, None]);
+/// assert_eq!(y.shape(), [1, 1, 2]);
+/// ```
 ///
 /// # Errors
 /// As [`gather_qmm`].

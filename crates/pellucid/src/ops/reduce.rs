@@ -28,8 +28,14 @@ fn reduce(op: ReduceOp, a: &Array, axes: &Axes, keepdims: bool) -> Array {
 }
 
 macro_rules! reductions {
-    ($($name:ident $keeping:ident $op:ident $doc:literal;)*) => {
+    ($($name:ident $keeping:ident $op:ident $doc:literal $ty:ident $y:literal;)*) => {
         $(#[doc = $doc]
+        ///
+        /// ```
+        /// use pellucid::prelude::*;
+        /// let a = array![[1, 2], [3, 4]];
+        #[doc = concat!("assert_eq!(ops::", stringify!($name), "(&a, 0, false).to_vec::<", stringify!($ty), ">().unwrap(), ", $y, ");")]
+        /// ```
         ///
         /// The axes are an integer, several, or [`Axes::All`]; with `keepdims` they stay with size one.
         ///
@@ -60,15 +66,21 @@ macro_rules! reductions {
 }
 
 reductions! {
-    sum sum_keepdims Sum "Sum; bool and small integers are summed as 32-bit integers.";
-    prod prod_keepdims Prod "Product; bool and small integers are multiplied as 32-bit integers.";
-    max max_keepdims Max "Largest element; NaN wins.";
-    min min_keepdims Min "Smallest element; NaN wins.";
-    all all_keepdims All "True if no element is zero.";
-    any any_keepdims Any "True if one element is not zero.";
+    sum sum_keepdims Sum "Sum; bool and small integers are summed as 32-bit integers." i32 "[4, 6]";
+    prod prod_keepdims Prod "Product; bool and small integers are multiplied as 32-bit integers." i32 "[3, 8]";
+    max max_keepdims Max "Largest element; NaN wins." i32 "[3, 4]";
+    min min_keepdims Min "Smallest element; NaN wins." i32 "[1, 2]";
+    all all_keepdims All "True if no element is zero." bool "[true, true]";
+    any any_keepdims Any "True if one element is not zero." bool "[true, true]";
 }
 
 /// Smallest and largest element; NaN wins.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let (low, high) = ops::minmax(&array![3, 1, 2], .., false);
+/// assert_eq!((low.item::<i32>().unwrap(), high.item::<i32>().unwrap()), (1, 3));
+/// ```
 ///
 /// # Errors
 /// As for [`min`] and [`max`].
@@ -79,6 +91,11 @@ pub fn minmax(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> (Array, Array
 }
 
 /// The number of elements that are not zero, as `int32`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::count_nonzero(&array![0, 5, 6], .., false).item::<i32>().unwrap(), 2);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.
@@ -136,6 +153,11 @@ fn counted(a: &Array, axes: &Axes, keepdims: bool, less: usize, dtype: Dtype) ->
 /// Variance: the mean of squared distances from the mean, divided by `n − ddof` instead of `n`. Integers and complex
 /// numbers give `float32`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::var(&array![1.0, 3.0], 0, true, 0).to_vec::<f32>().unwrap(), [1.0]);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.
 #[track_caller]
@@ -158,6 +180,11 @@ pub fn var(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Arr
 
 /// Standard deviation: the square root of [`var`].
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::std(&array![1.0, 3.0], 0, true, 0).to_vec::<f32>().unwrap(), [1.0]);
+/// ```
+///
 /// # Errors
 /// As for [`var`].
 #[track_caller]
@@ -166,6 +193,11 @@ pub fn std(a: &Array, axes: impl Into<Axes>, keepdims: bool, ddof: usize) -> Arr
 }
 
 /// The middle element in order, or the mean of the two middle ones; NaN wins, and integers give `float32`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::median(&array![3.0, 1.0, 2.0], 0, true).to_vec::<f32>().unwrap(), [2.0]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice, [`Error::Shape`] if there are
@@ -238,6 +270,11 @@ pub fn argmax(a: &Array, axis: impl Into<Axis>, keepdims: bool) -> Array {
 
 /// Position of the first smallest element along an axis, or in the flat array, as `uint32`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::argmin(&array![3, 1, 2], 0, false).item::<u32>().unwrap(), 1);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if it has no elements.
 #[track_caller]
@@ -246,6 +283,11 @@ pub fn argmin(a: &Array, axis: impl Into<Axis>, keepdims: bool) -> Array {
 }
 
 /// Logarithm of the sum of exponentials, without overflow; integers give `float32`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert!(ops::allclose(&ops::logsumexp(&array![0.0, 0.0], .., false), 2f32.ln(), 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice, [`Error::Shape`] if the array
@@ -261,6 +303,11 @@ pub fn logsumexp(a: &Array, axes: impl Into<Axes>, keepdims: bool) -> Array {
 
 /// Exponentials divided by their sum, without overflow; integers give `float32`. With `precise`, 16-bit types are
 /// accumulated in `float32`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::softmax(&array![[5.0, 5.0]], -1, false).to_vec::<f32>().unwrap(), [0.5, 0.5]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.

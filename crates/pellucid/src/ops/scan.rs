@@ -15,8 +15,14 @@ fn scan(op: ScanOp, a: &Array, axis: Option<i64>, reverse: bool, inclusive: bool
 }
 
 macro_rules! scans {
-    ($($name:ident $op:ident $prepare:ident $doc:literal;)*) => {
+    ($($name:ident $op:ident $prepare:ident $doc:literal $ty:ident $x:literal $y:literal;)*) => {
         $(#[doc = $doc]
+        ///
+        /// ```
+        /// use pellucid::prelude::*;
+        #[doc = concat!("let sums = ops::", stringify!($name), "(&array!", $x, ", 0, false, true);")]
+        #[doc = concat!("assert_eq!(sums.to_vec::<", stringify!($ty), ">().unwrap(), ", $y, ");")]
+        /// ```
         ///
         /// Along an axis, or through the flat array for `None`; from the end with `reverse`; without the element at
         /// its own position unless `inclusive`.
@@ -41,13 +47,13 @@ macro_rules! scans {
 }
 
 scans! {
-    cumsum Cumsum countable "Running sum; bool is counted as `int32`.";
-    cumprod Cumprod unchanged "Running product.";
-    cummax Cummax unchanged "Running maximum; NaN wins.";
-    cummin Cummin unchanged "Running minimum; NaN wins.";
-    logcumsumexp Logcumsumexp inexact "Running logarithm of the sum of exponentials; integers give `float32`.";
-    cumulative_sum Cumsum countable "Running sum; the same as [`cumsum`].";
-    cumulative_prod Cumprod unchanged "Running product; the same as [`cumprod`].";
+    cumsum Cumsum countable "Running sum; bool is counted as `int32`." i32 "[2, 3, 1]" "[2, 5, 6]";
+    cumprod Cumprod unchanged "Running product." i32 "[2, 3, 1]" "[2, 6, 6]";
+    cummax Cummax unchanged "Running maximum; NaN wins." i32 "[2, 3, 1]" "[2, 3, 3]";
+    cummin Cummin unchanged "Running minimum; NaN wins." i32 "[2, 3, 1]" "[2, 2, 1]";
+    logcumsumexp Logcumsumexp inexact "Running logarithm of the sum of exponentials; integers give `float32`." f32 "[1.0]" "[1.0]";
+    cumulative_sum Cumsum countable "Running sum; the same as [`cumsum`]." i32 "[2, 3, 1]" "[2, 5, 6]";
+    cumulative_prod Cumprod unchanged "Running product; the same as [`cumprod`]." i32 "[2, 3, 1]" "[2, 6, 6]";
 }
 
 #[track_caller]

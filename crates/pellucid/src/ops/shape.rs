@@ -65,6 +65,12 @@ pub fn reshape(a: &Array, shape: impl Into<Sizes>) -> Array {
 /// Neighbouring axes joined into one, from `start_axis` to `end_axis`. Axes beyond the array are brought to its ends,
 /// and a single element gets one axis.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = Array::zeros((2, 3, 4));
+/// assert_eq!(ops::flatten(&a, 0, 1).shape(), [6, 4]);
+/// ```
+///
 /// # Errors
 /// [`Error::Argument`] if the first axis is behind the last.
 #[track_caller]
@@ -91,6 +97,12 @@ pub fn flatten(a: &Array, start_axis: impl Integer, end_axis: impl Integer) -> A
 }
 
 /// An axis divided into several. One size may be −1 and is found from the others.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = Array::zeros((2, 3, 4));
+/// assert_eq!(ops::unflatten(&a, 2, (2, -1)).shape(), [2, 3, 2, 2]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the sizes do not fit it.
@@ -122,6 +134,13 @@ pub(super) fn permuted(a: &Array, axes: SmallVec<[usize; 4]>) -> Array {
 
 /// Axes in another order; reversed unless told.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = Array::zeros((2, 3, 4));
+/// assert_eq!(ops::transpose(&a, ..).shape(), [4, 3, 2]);
+/// assert_eq!(ops::transpose(&a, (0, 2, 1)).shape(), [2, 4, 3]);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if they are not each named once.
 #[track_caller]
@@ -143,6 +162,12 @@ pub fn transpose(a: &Array, axes: impl Into<Axes>) -> Array {
 
 /// Axes in another order; the same as [`transpose`].
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = Array::zeros((2, 3, 4));
+/// assert_eq!(ops::permute_dims(&a, (2, 0, 1)).shape(), [4, 2, 3]);
+/// ```
+///
 /// # Errors
 /// As for [`transpose`].
 #[track_caller]
@@ -151,6 +176,12 @@ pub fn permute_dims(a: &Array, axes: impl Into<Axes>) -> Array {
 }
 
 /// The last two axes exchanged.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = Array::zeros((2, 3, 4));
+/// assert_eq!(ops::matrix_transpose(&a).shape(), [2, 4, 3]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if there are fewer than two axes.
@@ -165,6 +196,12 @@ pub fn matrix_transpose(a: &Array) -> Array {
 }
 
 /// Two axes exchanged.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = Array::zeros((2, 3, 4));
+/// assert_eq!(ops::swapaxes(&a, 0, -1).shape(), [4, 3, 2]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist.
@@ -182,6 +219,12 @@ pub fn swapaxes(a: &Array, axis1: impl Integer, axis2: impl Integer) -> Array {
 
 /// One axis moved to another place; the others keep their order.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = Array::zeros((2, 3, 4));
+/// assert_eq!(ops::moveaxis(&a, 0, -1).shape(), [3, 4, 2]);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist.
 #[track_caller]
@@ -195,6 +238,11 @@ pub fn moveaxis(a: &Array, source: impl Integer, destination: impl Integer) -> A
 }
 
 /// Axes of size one removed: these, or all of them.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::squeeze(&Array::zeros((1, 3, 1)), ..).shape(), [3]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Shape`] if its size is not one.
@@ -215,6 +263,11 @@ pub fn squeeze(a: &Array, axes: impl Into<Axes>) -> Array {
 }
 
 /// New axes of size one, at these places of the result.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::expand_dims(&array![1, 2], 0).shape(), [1, 2]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if a place is outside the result, [`Error::Argument`] if one is given twice.
@@ -239,6 +292,11 @@ pub fn expand_dims(a: &Array, axes: impl Into<Axes>) -> Array {
 
 /// The array repeated along new and size-one axes up to a shape, without copying.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::broadcast_to(&array![1, 2], (2, 2)).to_vec::<i32>().unwrap(), [1, 2, 1, 2]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if it does not broadcast to that shape.
 #[track_caller]
@@ -249,6 +307,11 @@ pub fn broadcast_to(a: &Array, shape: impl Into<Sizes>) -> Array {
 }
 
 /// The shape that all of these broadcast to.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(&*ops::broadcast_shapes(&[[2, 1], [1, 3]]).unwrap(), [2, 3]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Argument`] if there are none, [`Error::Shape`] if two do not fit.
@@ -265,6 +328,12 @@ pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: &[S]) -> Result<Shape> {
 }
 
 /// The arrays, all with the shape they broadcast to.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let both = ops::broadcast_arrays([&array![1, 2], &array![3]]);
+/// assert_eq!(both[1].to_vec::<i32>().unwrap(), [3, 3]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if two do not fit.
@@ -285,6 +354,11 @@ pub fn broadcast_arrays(arrays: impl ArrayList) -> Vec<Array> {
 
 /// The array with one axis if it has none.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::atleast_1d(&Array::from(1)).shape(), [1]);
+/// ```
+///
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
@@ -294,6 +368,11 @@ pub fn atleast_1d(a: &Array) -> Array {
 }
 
 /// The array with at least two axes; new ones come first.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::atleast_2d(&array![1, 2]).shape(), [1, 2]);
+/// ```
 ///
 /// # Errors
 /// None that depends on the array.
@@ -309,6 +388,11 @@ pub fn atleast_2d(a: &Array) -> Array {
 
 /// The array with at least three axes; one axis becomes the middle one, two the first ones.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::atleast_3d(&array![1, 2]).shape(), [1, 2, 1]);
+/// ```
+///
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
@@ -323,6 +407,11 @@ pub fn atleast_3d(a: &Array) -> Array {
 }
 
 /// The order of elements along axes reversed.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::flip(&array![1, 2, 3], 0).to_vec::<i32>().unwrap(), [3, 2, 1]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice.
@@ -341,6 +430,11 @@ pub fn flip(a: &Array, axes: impl Into<Axes>) -> Array {
 
 /// The elements converted to another type, by value.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::astype(&array![1.7, -1.7], Dtype::Int32).to_vec::<i32>().unwrap(), [1, -1]);
+/// ```
+///
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
@@ -349,6 +443,11 @@ pub fn astype(a: &Array, dtype: Dtype) -> Array {
 }
 
 /// The same bytes read as another type. The last axis grows or shrinks with the sizes of the types.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::view(&array![1.0], Dtype::Uint32).to_vec::<u32>().unwrap(), [0x3f80_0000]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if the last axis does not hold whole elements of the new type.
@@ -359,6 +458,11 @@ pub fn view(a: &Array, dtype: Dtype) -> Array {
 
 /// The array row-major in memory; itself if it is already.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::contiguous(&array![[1, 2], [3, 4]].t()).to_vec::<i32>().unwrap(), [1, 3, 2, 4]);
+/// ```
+///
 /// # Errors
 /// None that depends on the array.
 #[track_caller]
@@ -367,6 +471,11 @@ pub fn contiguous(a: &Array) -> Array {
 }
 
 /// Any shape and strides over the row-major elements of the array, in elements. Without strides, row-major ones.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::as_strided(&array![1, 2, 3, 4], (2, 3), Some(&[1, 1]), 0).to_vec::<i32>().unwrap(), [1, 2, 3, 2, 3, 4]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Argument`] if shape and strides differ in length, or an element outside the array would be read.

@@ -29,6 +29,11 @@ pub fn sort(a: &Array, axis: impl Into<Axis>) -> Array {
 
 /// Positions that sort along an axis (the flat array for `None`), as `uint32`; equal elements keep their order.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::argsort(&array![3, 1, 2], 0).to_vec::<u32>().unwrap(), [1, 2, 0]);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist.
 #[track_caller]
@@ -52,6 +57,11 @@ fn check_kth(function: &'static str, a: &Array, axis: usize, kth: i64) -> Result
 /// Smaller elements before, larger ones behind the element that sorting puts at position `kth`. Both sides are in
 /// ascending order here, which MLX leaves open.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::partition(&array![3, 1, 2], 1, 0).i(1).item::<i32>().unwrap(), 2);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Index`] if `kth` is outside it.
 #[track_caller]
@@ -64,6 +74,11 @@ pub fn partition(a: &Array, kth: i64, axis: impl Into<Axis>) -> Array {
 
 /// Positions that [`partition`] along an axis, as `uint32`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::argpartition(&array![3, 1, 2], 1, 0).i(1).item::<u32>().unwrap(), 2);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Index`] if `kth` is outside it.
 #[track_caller]
@@ -75,6 +90,11 @@ pub fn argpartition(a: &Array, kth: i64, axis: impl Into<Axis>) -> Array {
 }
 
 /// The `k` largest elements along an axis (of the flat array for `None`), in ascending order.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::topk(&array![3, 1, 2], 2, 0).sort(0).to_vec::<i32>().unwrap(), [2, 3]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if it has fewer than `k` elements.

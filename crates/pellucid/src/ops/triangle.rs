@@ -37,6 +37,11 @@ fn matrix(function: &'static str, a: &Array) -> Result<[usize; 2]> {
 
 /// The elements on and below the diagonal `k` of the last two axes; zeros above.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::tril(&Array::ones((2, 2)), 0).to_vec::<f32>().unwrap(), [1.0, 0.0, 1.0, 1.0]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if there are fewer than two axes.
 #[track_caller]
@@ -48,6 +53,11 @@ pub fn tril(a: &Array, k: i64) -> Array {
 
 /// The elements on and above the diagonal `k` of the last two axes; zeros below.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::triu(&Array::ones((2, 2)), 0).to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 1.0]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if there are fewer than two axes.
 #[track_caller]
@@ -58,6 +68,11 @@ pub fn triu(a: &Array, k: i64) -> Array {
 }
 
 /// Of one axis, the square array with the elements on the diagonal `k`; of two, the elements on that diagonal.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::diag(&array![1, 2], 0).to_vec::<i32>().unwrap(), [1, 0, 0, 2]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if there are more or fewer axes, or the result does not fit 64-bit addresses.
@@ -88,6 +103,11 @@ pub fn diag(a: &Array, k: i64) -> Array {
 }
 
 /// The elements whose positions along two axes differ by `offset`, along a new last axis.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::diagonal(&array![[1, 2], [3, 4]], 0, 0, 1).to_vec::<i32>().unwrap(), [1, 4]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if both are the same.
@@ -121,6 +141,11 @@ pub fn diagonal(a: &Array, offset: i64, axis1: impl Integer, axis2: impl Integer
 
 /// The sum of a diagonal.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::trace(&array![[1, 2], [3, 4]], 0, 0, 1, None).item::<i32>().unwrap(), 5);
+/// ```
+///
 /// # Errors
 /// As for [`diagonal`].
 #[track_caller]
@@ -148,6 +173,12 @@ pub enum Indexing {
 }
 
 /// Coordinate arrays from one-dimensional ones. With `sparse`, axes along which nothing changes stay at size one.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// let grids = ops::meshgrid([&array![1, 2], &array![3, 4, 5]], false, ops::Indexing::Xy);
+/// assert_eq!(grids[0].shape(), [3, 2]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if the result does not fit 64-bit addresses.

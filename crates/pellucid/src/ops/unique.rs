@@ -72,6 +72,13 @@ impl Fails for Unique {
 /// The first `size` different elements of the flat array in ascending order. If there are fewer, the rest is
 /// `fill_value` (or the smallest element), with a count of zero. A NaN equals no other one.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let found = ops::unique(&array![3, 1, 3], 2, None);
+/// assert_eq!(found.values.to_vec::<i32>().unwrap(), [1, 3]);
+/// assert_eq!(found.counts.to_vec::<i32>().unwrap(), [1, 2]);
+/// ```
+///
 /// # Errors
 /// [`Error::Argument`] if the array has no elements, `size` is not zero and there is no fill value.
 #[track_caller]

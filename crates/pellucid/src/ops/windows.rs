@@ -43,18 +43,33 @@ fn cosines(m: usize, a: f64, b: f64, c: f64) -> Array {
 }
 
 /// A cosine raised to be zero at both ends.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert!(ops::allclose(&ops::hanning(3), &array![0.0, 1.0, 0.0], 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 #[track_caller]
 pub fn hanning(m: usize) -> Array {
     cosines(m, 0.5, 0.5, 0.0)
 }
 
 /// A cosine raised to be nearly zero at both ends.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert!(ops::allclose(&ops::hamming(3), &array![0.08, 1.0, 0.08], 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 #[track_caller]
 pub fn hamming(m: usize) -> Array {
     cosines(m, 0.54, 0.46, 0.0)
 }
 
 /// The sum of two cosines, flatter at both ends.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert!(ops::allclose(&ops::blackman(3), &array![0.0, 1.0, 0.0], 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 #[track_caller]
 pub fn blackman(m: usize) -> Array {
     cosines(m, 0.42, 0.5, 0.08)

@@ -2,8 +2,7 @@
 
 use super::{In, Out};
 use crate::error::{Error, Result};
-use crate::gpu::{HostCall, run_on_host};
-use crate::op::CustomKernel;
+use crate::op::{CustomKernel, HostCall};
 
 /// Runs the kernel's version for the host.
 pub(super) fn run(spec: &CustomKernel, inputs: &[In], outs: &mut [Out]) -> Result<()> {
@@ -25,5 +24,5 @@ pub(super) fn run(spec: &CustomKernel, inputs: &[In], outs: &mut [Out]) -> Resul
         bytes.fill(0);
         outputs.push((bytes, out.dtype, &shape[..]));
     }
-    run_on_host(spec, &mut HostCall { inputs: given, outputs, grid: spec.grid })
+    spec.host.run(&spec.name, &mut HostCall { inputs: given, outputs, grid: spec.grid })
 }

@@ -3,12 +3,12 @@
 use smallvec::SmallVec;
 
 use super::device::Gpu;
-use super::fallback::FallbackReason;
 use super::fill;
 use super::pipeline::{Key, Source};
 use super::record::{Bind, share_memory};
 use super::tensor::{Context, In, Out};
 use crate::array::Dtype;
+use crate::backend::FallbackReason;
 use crate::backend::cpu::is_row_major;
 use crate::error::{Error, Result};
 use crate::memory::Buffer;

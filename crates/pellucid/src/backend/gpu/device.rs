@@ -17,9 +17,12 @@ use crate::fork;
 use crate::memory;
 use crate::variable;
 
+/// Why there is no GPU.
+pub(crate) const NONE: &str = "there is no GPU here; use Device::cpu()";
+
 /// Tiles (see `software`) that a launch can have on every device that has them, and at most.
-const LEAST_PANES: usize = 8;
-const MOST_PANES: usize = 15;
+const LEAST_TILES: usize = 8;
+const MOST_TILES: usize = 15;
 
 /// One graphics processor, opened.
 pub(crate) struct Gpu {
@@ -78,7 +81,7 @@ static ADAPTERS: LazyLock<Vec<Slot>> = LazyLock::new(|| {
 
 /// Debug mode: `PELLUCID_DEBUG=1`, or MLX's build option `MLX_METAL_DEBUG=1` taken as a variable. Graphics debuggers
 /// then see our labels, and captures hold the sources of all kernels that were compiled before them.
-pub(crate) fn debugging() -> bool {
+pub(super) fn debugging() -> bool {
     static ON: LazyLock<bool> = LazyLock::new(|| {
         let on = |name: &str| variable::flag(name) == Some(true);
         on("PELLUCID_DEBUG") || on("MLX_METAL_DEBUG")
@@ -86,8 +89,21 @@ pub(crate) fn debugging() -> bool {
     *ON
 }
 
-/// The kernels that all opened devices have compiled so far: name and text.
-pub(crate) fn all_sources() -> Vec<(String, Arc<str>)> {
+/// The kernels that the device with this index has compiled so far: name and text.
+pub(crate) fn sources(index: usize) -> Result<Vec<(String, Arc<str>)>> {
+    gpu(index).map(|gpu| gpu.pipelines.sources())
+}
+
+/// Gives the device with this index up: every later call fails.
+pub(crate) fn destroy(index: usize) -> Result<()> {
+    gpu(index).map(Gpu::destroy)
+}
+
+/// The kernels that all opened devices have compiled so far, in debug mode: name and text.
+pub(crate) fn sources_to_show() -> Vec<(String, Arc<str>)> {
+    if !debugging() {
+        return Vec::new();
+    }
     let opened = ADAPTERS.iter().filter_map(|slot| slot.opened.get()?.as_ref().ok());
     opened.flat_map(|gpu| gpu.pipelines.sources()).collect()
 }
@@ -248,8 +264,7 @@ impl Gpu {
         Error::device("gpu", self.id, message)
     }
 
-    /// Gives the device up: every later call fails.
-    pub fn destroy(&self) {
+    fn destroy(&self) {
         *self.faults.message.lock() = Some("destroyed".to_owned());
         self.faults.lost.store(true, Ordering::Release);
         self.device.destroy();
@@ -291,12 +306,12 @@ impl Gpu {
         let large = self.limits.max_uniform_buffer_binding_size >= TILE_BYTES as u64;
         self.has_vectors()
             && large
-            && self.limits.max_uniform_buffers_per_shader_stage as usize >= LEAST_PANES
+            && self.limits.max_uniform_buffers_per_shader_stage as usize >= LEAST_TILES
     }
 
     /// Tiles of one launch. More than this many would make its text long without saving much.
     pub fn most_tiles(&self) -> usize {
-        (self.limits.max_uniform_buffers_per_shader_stage as usize).min(MOST_PANES)
+        (self.limits.max_uniform_buffers_per_shader_stage as usize).min(MOST_TILES)
     }
 
     pub fn has(&self, feature: wgpu::Features) -> bool {

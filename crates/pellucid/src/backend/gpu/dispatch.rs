@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::check::Check;
 use super::device::{Gpu, gpu};
-use super::fallback::FallbackReason;
 use super::index::{self, Way};
 use super::matmul::Product;
 use super::scan::Scan;
@@ -15,6 +14,7 @@ use super::{
     scan, search, sort,
 };
 use crate::array::Dtype;
+use crate::backend::FallbackReason;
 use crate::error::{Error, Result};
 use crate::op::{Dims, Func, Op, Program, QuantMode, ReduceOp, Scalar, ScanOp, divmod};
 

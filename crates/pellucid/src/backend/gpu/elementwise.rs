@@ -9,7 +9,6 @@ use smallvec::SmallVec;
 
 use super::device::Gpu;
 use super::dispatch::MOST_AXES;
-use super::fallback::FallbackReason;
 use super::pieces;
 use super::pipeline::{Key, Pipeline};
 use super::record::folded;
@@ -20,6 +19,7 @@ use super::software::transpose::Transposed;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, share_memory, shares, window};
 use super::wgsl::{self, GROUP, Text};
 use crate::array::{Dtype, Shape};
+use crate::backend::FallbackReason;
 use crate::backend::cpu::{element_bits, is_row_major};
 use crate::error::{Error, Result};
 use crate::memory::Buffer;

@@ -14,7 +14,6 @@ mod custom;
 mod device;
 mod dispatch;
 mod elementwise;
-mod fallback;
 mod fft;
 mod fill;
 mod formula;
@@ -37,18 +36,19 @@ mod software;
 mod sort;
 mod submit;
 mod tensor;
+mod text;
 mod transfer;
 mod validate;
 mod wgsl;
 
 pub(crate) use check::{Check, Checks, gathered};
-pub(crate) use device::{Gpu, all_sources, count, debugging, gpu, has_hardware, info, metal_index};
+pub(crate) use device::{
+    NONE, count, destroy, gpu, has_hardware, info, metal_index, sources, sources_to_show,
+};
 pub(crate) use dispatch::{Launch, can_fuse, copies, copy, most_inputs, resolve};
-pub use fallback::{Fallback, FallbackReason};
-pub(crate) use fallback::{fallbacks, note_fallback};
 pub(crate) use pipeline::validating;
 pub(crate) use record::recorder;
 pub(crate) use tensor::{Context, In, Out};
+pub(crate) use text::check as check_text;
 pub(crate) use transfer::{allocate, download, mirror, upload};
-pub use validate::ValidationReport;
 pub(crate) use validate::{compare, report};

@@ -8,6 +8,7 @@ use super::pipeline::validating;
 use crate::array::{Dtype, HostView, Value};
 use crate::call_site::CallSite;
 use crate::error::Result;
+use crate::gpu::ValidationReport;
 use crate::op::{Scalar, Spec};
 
 static LAUNCHES: AtomicU64 = AtomicU64::new(0);
@@ -16,20 +17,6 @@ static FIRST: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// More than this many are counted, not described.
 const MOST: usize = 16;
-
-/// What the comparison with the CPU has found so far.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct ValidationReport {
-    /// Whether launches are compared at all.
-    pub enabled: bool,
-    /// Launches that were compared.
-    pub launches: u64,
-    /// Launches that differ by more than their type's rounding explains.
-    pub mismatches: u64,
-    /// The first few of them.
-    pub first: Vec<String>,
-}
 
 /// What was found so far.
 pub(crate) fn report() -> ValidationReport {

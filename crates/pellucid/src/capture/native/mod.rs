@@ -3,7 +3,7 @@
 //! What Metal records is what is handed to its queues between start and stop. So everything before is finished first,
 //! then the manager starts, and it stops when everything inside is done.
 
-#[cfg(target_vendor = "apple")]
+#[cfg(all(target_vendor = "apple", feature = "gpu"))]
 mod metal;
 
 use std::path::{Path, PathBuf};
@@ -12,14 +12,6 @@ use std::sync::Arc;
 use pellucid_trace::schema::NativeCapture;
 
 use super::CaptureError;
-
-/// Either of these must be `1` when the program starts. The first is Apple's present name, the second its older one.
-const GATES: [&str; 2] = ["MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED"];
-
-/// Whether the environment allows Metal captures.
-pub(super) fn is_gate_open() -> bool {
-    GATES.iter().any(|gate| std::env::var_os(gate).is_some_and(|v| v == "1"))
-}
 
 /// Where Apple's capture goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,9 +31,9 @@ pub(super) trait Manager: Send + Sync {
 
 /// The manager of this machine; `None` if no GPU is reached through Metal.
 pub(super) fn manager() -> Option<Arc<dyn Manager>> {
-    #[cfg(target_vendor = "apple")]
+    #[cfg(all(target_vendor = "apple", feature = "gpu"))]
     return metal::manager();
-    #[cfg(not(target_vendor = "apple"))]
+    #[cfg(not(all(target_vendor = "apple", feature = "gpu")))]
     None
 }
 

@@ -75,6 +75,13 @@ pub fn einsum(subscripts: &str, operands: &[&Array]) -> Array {
 /// The order in which [`einsum`] multiplies: pairs of places in the list of operands, in which the product of a pair goes
 /// to the end; and a text that says what it costs.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = Array::ones((2, 2));
+/// let (path, _) = ops::einsum_path("ij,jk,kl->il", &[&a, &a, &a]).unwrap();
+/// assert_eq!(path.len(), 2);
+/// ```
+///
 /// # Errors
 /// [`Error::Argument`] if the subscripts do not fit the operands or each other.
 pub fn einsum_path(subscripts: &str, operands: &[&Array]) -> Result<(Vec<Vec<usize>>, String)> {

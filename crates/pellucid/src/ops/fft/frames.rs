@@ -140,6 +140,14 @@ pub fn stft(x: &Array, frames: &Frames, mode: PadMode) -> Array {
 /// The signal whose [`stft`] this is: frames are transformed back, weighted, added where they overlap, and divided by
 /// the sum of the squared windows. `length` crops the signal or continues it with zeros.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::fft::{Frames, istft, stft};
+/// let (x, frames) = (Array::ones(32), Frames::new(8));
+/// let back = istft(&stft(&x, &frames, ops::PadMode::Reflect), &frames, None);
+/// assert!(ops::allclose(&back, 1.0, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if there are fewer than two axes, [`Error::Argument`] as for [`stft`].
 #[track_caller]

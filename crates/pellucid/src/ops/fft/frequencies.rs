@@ -18,6 +18,12 @@ fn check(name: &'static str, n: usize, d: f64) -> Result<()> {
 
 /// The frequency of each element of an [`fft`](super::fft()) of `n` samples at distance `d`, in cycles per unit of it.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::fft;
+/// assert_eq!(fft::fftfreq(4, 1.0).to_vec::<f32>().unwrap(), [0.0, 0.25, -0.5, -0.25]);
+/// ```
+///
 /// # Errors
 /// [`Error::Argument`] if there are no samples or they have no distance.
 #[track_caller]
@@ -30,6 +36,12 @@ pub fn fftfreq(n: usize, d: f64) -> Array {
 }
 
 /// The frequency of each element of an [`rfft`](super::rfft) of `n` samples at distance `d`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::fft;
+/// assert_eq!(fft::rfftfreq(4, 1.0).to_vec::<f32>().unwrap(), [0.0, 0.25, 0.5]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Argument`] if there are no samples or they have no distance.
@@ -59,6 +71,12 @@ fn shifted(name: &'static str, a: &Array, axes: Axes, back: bool) -> Array {
 
 /// The frequency zero moved to the middle of the axes.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::fft;
+/// assert_eq!(fft::fftshift(&array![0, 1, 2, 3], ..).to_vec::<i32>().unwrap(), [2, 3, 0, 1]);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist.
 #[track_caller]
@@ -67,6 +85,12 @@ pub fn fftshift(a: &Array, axes: impl Into<Axes>) -> Array {
 }
 
 /// The way back from [`fftshift`].
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::fft;
+/// assert_eq!(fft::ifftshift(&array![2, 3, 0, 1], ..).to_vec::<i32>().unwrap(), [0, 1, 2, 3]);
+/// ```
 ///
 /// # Errors
 /// [`Error::Axis`] if an axis does not exist.

@@ -183,6 +183,11 @@ macro_rules! transforms {
     ($($one:ident $two:ident $many:ident $sides:expr, $what:literal;)*) => {
         $(#[doc = concat!($what, " along one axis, of `n` samples or as many as there are.")]
         ///
+        /// ```
+        /// use pellucid::{fft, prelude::*};
+        #[doc = concat!("fft::", stringify!($one), "(&Array::ones(4), None, -1, fft::Norm::Backward).eval().unwrap();")]
+        /// ```
+        ///
         /// # Errors
         /// [`Error::Axis`] if the axis does not exist, [`Error::Argument`] if there are no samples.
         #[track_caller]
@@ -193,6 +198,11 @@ macro_rules! transforms {
 
         #[doc = concat!($what, " along two axes, by default the last two.")]
         ///
+        /// ```
+        /// use pellucid::{fft, prelude::*};
+        #[doc = concat!("fft::", stringify!($two), "(&Array::ones((4, 4)), None, None, fft::Norm::Backward).eval().unwrap();")]
+        /// ```
+        ///
         /// # Errors
         /// As for the transform along many axes.
         #[track_caller]
@@ -202,6 +212,11 @@ macro_rules! transforms {
         }
 
         #[doc = concat!($what, " along several axes, by default all; the last one named is the one that may be half.")]
+        ///
+        /// ```
+        /// use pellucid::{fft, prelude::*};
+        #[doc = concat!("fft::", stringify!($many), "(&Array::ones((2, 2, 2)), None, .., fft::Norm::Backward).eval().unwrap();")]
+        /// ```
         ///
         /// # Errors
         /// [`Error::Axis`] if an axis does not exist, [`Error::Argument`] if one is given twice or has no samples, or if

@@ -191,6 +191,12 @@ impl Selection {
 
 /// The part of an array that a list of indices selects, as NumPy reads it.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// let a = array![[1, 2], [3, 4]];
+/// assert_eq!(ops::index(&a, &[Index::Ellipsis, Index::Int(0)]).to_vec::<i32>().unwrap(), [1, 3]);
+/// ```
+///
 /// # Errors
 /// [`Error::Index`] if a position is outside its axis (for those in arrays, when the result is computed),
 /// [`Error::Argument`] if there are more indices than axes or a step is zero, [`Error::Dtype`] if an array is not of

@@ -12,6 +12,11 @@ use crate::ops::{along, apply2, astype, flat, shaped};
 
 /// Elements at positions along an axis, or of the flat array; the axis is replaced by those of `indices`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::take(&array![5, 6, 7], &array![2, 0], 0).to_vec::<i32>().unwrap(), [7, 5]);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Dtype`] if the indices are not integers; [`Error::Index`] if
 /// one is out of range, when the result is computed.
@@ -25,6 +30,11 @@ pub fn take(a: &Array, indices: &Array, axis: impl Into<Axis>) -> Array {
 /// For each position of `indices`, the element of `a` there, with the position along the axis replaced. Other axes are
 /// broadcast. Without an axis, both are flat.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::take_along_axis(&array![[5, 6], [7, 8]], &array![[1], [0]], 1).to_vec::<i32>().unwrap(), [6, 7]);
+/// ```
+///
 /// # Errors
 /// [`Error::Axis`] if the axis does not exist, [`Error::Shape`] if the shapes do not fit, [`Error::Dtype`] if the
 /// indices are not integers; [`Error::Index`] if one is out of range, when the result is computed.
@@ -37,6 +47,11 @@ pub fn take_along_axis(a: &Array, indices: &Array, axis: impl Into<Axis>) -> Arr
 
 /// A copy of `a` with the elements that [`take_along_axis`] would give replaced by `values`, which are broadcast to the
 /// indices and converted to the type of `a`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// assert_eq!(ops::put_along_axis(&array![[5, 6], [7, 8]], &array![[1], [0]], 0, 1).to_vec::<i32>().unwrap(), [5, 0, 0, 8]);
+/// ```
 ///
 /// # Errors
 /// As for [`take_along_axis`], and [`Error::Shape`] if the values do not broadcast to the indices.

@@ -42,6 +42,14 @@ fn swapped(a: &Array) -> Array {
 
 /// Orthonormal columns `q` and an upper triangular `r` with `a = q · r`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[3.0, 1.0], [4.0, 2.0]];
+/// let (q, r) = linalg::qr(&a);
+/// assert!(ops::allclose(&q.matmul(&r), &a, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) if there are fewer than two axes, [`Error::Dtype`](crate::Error::Dtype) if the
 /// type is neither `float32` nor `float64`.
@@ -52,6 +60,14 @@ pub fn qr(a: &Array) -> (Array, Array) {
 
 /// `u`, the singular values `s` in descending order, and `vt` with `a = u[…, :k] · diag(s) · vt[…, :k, :]`. Both sides
 /// are whole bases.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[3.0, 1.0], [4.0, 2.0]];
+/// let (u, s, vt) = linalg::svd(&a);
+/// assert!(ops::allclose(&u.mul(&s).matmul(&vt), &a, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 ///
 /// # Errors
 /// As for [`qr`], which also takes `complex64` here; when it is computed
@@ -69,6 +85,13 @@ pub(super) fn thin_svd(a: &Array) -> (Array, Array, Array) {
 
 /// The singular values in descending order.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// assert!(ops::allclose(&linalg::singular_values(&a), &array![4.0, 2.0], 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// As for [`svd`].
 #[track_caller]
@@ -78,6 +101,14 @@ pub fn singular_values(a: &Array) -> Array {
 
 /// Eigenvalues, ascending, and eigenvectors, as columns, of symmetric or Hermitian matrices, of which one triangle is
 /// read.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// let (values, vectors) = linalg::eigh(&a, linalg::Triangle::Lower);
+/// assert!(ops::allclose(&a.matmul(&vectors), &(&vectors * &values), 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) if the matrices are not square, [`Error::Dtype`](crate::Error::Dtype) if they
@@ -89,6 +120,13 @@ pub fn eigh(a: &Array, triangle: Triangle) -> (Array, Array) {
 
 /// The eigenvalues of [`eigh`] alone.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// assert!(ops::allclose(&linalg::eigvalsh(&a, linalg::Triangle::Lower), &array![2.0, 4.0], 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// As for [`eigh`].
 #[track_caller]
@@ -97,6 +135,14 @@ pub fn eigvalsh(a: &Array, triangle: Triangle) -> Array {
 }
 
 /// Eigenvalues and eigenvectors, as columns of length one, of square matrices, as `complex64`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// let (values, vectors) = linalg::eig(&a);
+/// assert_eq!((values.shape(), vectors.shape()), (&[2][..], &[2, 2][..]));
+/// ```
 ///
 /// # Errors
 /// As for [`eigh`]; when it is computed [`Error::Argument`](crate::Error::Argument) if a matrix is not finite.
@@ -107,6 +153,13 @@ pub fn eig(a: &Array) -> (Array, Array) {
 
 /// The eigenvalues of [`eig`] alone.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// assert!(ops::allclose(&linalg::eigvals(&a).abs().sum(..), 6.0, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// As for [`eig`].
 #[track_caller]
@@ -116,6 +169,14 @@ pub fn eigvals(a: &Array) -> Array {
 
 /// Rows `p` (`uint32`), a lower triangular `l` with ones on the diagonal and an upper triangular `u`, so that `a` is the
 /// rows `p` of `l`, times `u`.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[1.0, 2.0], [3.0, 4.0]];
+/// let (rows, l, u) = linalg::lu(&a);
+/// assert!(ops::allclose(&l.i((&rows, ..)).matmul(&u), &a, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 ///
 /// # Errors
 /// As for [`qr`].
@@ -132,6 +193,14 @@ pub fn lu(a: &Array) -> (Array, Array, Array) {
 }
 
 /// L and U of [`lu`] in one matrix, and the row that each row in turn was swapped with (`uint32`).
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// let (factors, pivots) = linalg::lu_factor(&a);
+/// assert_eq!((factors.shape(), pivots.shape()), (&[2, 2][..], &[2][..]));
+/// ```
 ///
 /// # Errors
 /// As for [`qr`].

@@ -71,6 +71,13 @@ fn compute(dtype: Dtype) -> Dtype {
 
 /// The determinant of square matrices; integers give `float32`.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// assert!(ops::allclose(&linalg::det(&a), 8.0, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the matrices are not square, [`Error::Dtype`] if they are complex.
 #[track_caller]
@@ -90,6 +97,15 @@ pub fn det(a: &Array) -> Array {
 
 /// The sign of the determinant, and the logarithm of its absolute value, which does not overflow; 0 and −∞ if it is
 /// zero.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// let (sign, log) = linalg::slogdet(&a);
+/// assert_eq!(sign.item::<f32>().unwrap(), 1.0);
+/// assert!(ops::allclose(&log.exp(), 8.0, 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 ///
 /// # Errors
 /// As for [`det`].

@@ -15,6 +15,13 @@ use crate::ops::{cast, shaped};
 
 /// The inverse of square matrices.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// assert_eq!(linalg::inv(&a).to_vec::<f32>().unwrap(), [0.5, 0.0, 0.0, 0.25]);
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the matrices are not square, [`Error::Dtype`] if they are neither `float32` nor `float64`; when
 /// it is computed [`Error::Argument`] if one is singular.
@@ -25,6 +32,13 @@ pub fn inv(a: &Array) -> Array {
 
 /// The inverse of triangular matrices; the other triangle is not read.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [2.0, 4.0]];
+/// assert!(ops::allclose(&linalg::tri_inv(&a, linalg::Triangle::Lower).matmul(&a), &Array::eye(2), 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// As for [`inv`].
 #[track_caller]
@@ -33,6 +47,13 @@ pub fn tri_inv(a: &Array, triangle: Triangle) -> Array {
 }
 
 /// The inverse of the matrix of which this is the Cholesky factor.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let factor = array![[2.0, 0.0], [0.0, 4.0]];
+/// assert!(ops::allclose(&linalg::cholesky_inv(&factor, linalg::Triangle::Lower), &array![[0.25, 0.0], [0.0, 0.0625]], 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 ///
 /// # Errors
 /// As for [`inv`].
@@ -49,6 +70,13 @@ pub fn cholesky_inv(a: &Array, triangle: Triangle) -> Array {
 
 /// The Moore–Penrose inverse, for matrices of any shape. Singular values below ten times the rounding error of the
 /// largest count as zero.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]];
+/// assert!(ops::allclose(&linalg::pinv(&a).matmul(&a), &Array::eye(2), 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 ///
 /// # Errors
 /// [`Error::Shape`] if there are fewer than two axes, [`Error::Dtype`] if the type is neither `float32` nor `float64`;
@@ -92,6 +120,13 @@ fn check(name: &'static str, a: &Array) -> Result<()> {
 
 /// `x` with `a · x = b`. `b` is a vector if it has one axis, else columns; leading axes are broadcast.
 ///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [0.0, 4.0]];
+/// assert!(ops::allclose(&linalg::solve(&a, &array![2.0, 8.0]), &array![1.0, 2.0], 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
+///
 /// # Errors
 /// [`Error::Shape`] if the matrices are not square or `b` does not fit, [`Error::Dtype`] if the types do not meet in
 /// `float32` or `float64`; when it is computed [`Error::Argument`] if a matrix is singular.
@@ -101,6 +136,13 @@ pub fn solve(a: &Array, b: &Array) -> Array {
 }
 
 /// As [`solve`] for triangular matrices, of which the other triangle is not read.
+///
+/// ```
+/// use pellucid::prelude::*;
+/// use pellucid::linalg;
+/// let a = array![[2.0, 0.0], [2.0, 4.0]];
+/// assert!(ops::allclose(&linalg::solve_triangular(&a, &array![2.0, 10.0], linalg::Triangle::Lower), &array![1.0, 2.0], 1e-5, 1e-6, false).item::<bool>().unwrap());
+/// ```
 ///
 /// # Errors
 /// As for [`solve`].

@@ -13,7 +13,7 @@ const MOST_PRIVATE: u64 = 32 << 10;
 ///
 /// # Errors
 /// [`Error::Argument`] that shows the line of the user's text, with a mark under the place.
-pub(super) fn check(spec: &CustomKernel) -> Result<()> {
+pub(crate) fn check(spec: &CustomKernel) -> Result<()> {
     // Shapes are not known yet; one axis stands for all, and constants of shapes have the longest form.
     let unknown = [1usize; 8];
     let outputs = spec.outputs.iter().map(|(port, _)| (port.clone(), unknown.as_slice().into())).collect();
