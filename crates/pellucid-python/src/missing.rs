@@ -4,15 +4,8 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 
 /// Names of MLX without an implementation here.
-const MISSING: &[&str] = &[
-    "FunctionExporter",
-    "__array_namespace_info__",
-    "cuda",
-    "distributed",
-    "export_function",
-    "exporter",
-    "import_function",
-];
+const MISSING: &[&str] =
+    &["FunctionExporter", "__array_namespace_info__", "export_function", "exporter", "import_function"];
 
 /// _missing_names() -> list[str]
 ///

@@ -2,7 +2,7 @@
 
 use pellucid::Array;
 use pellucid::fast::{self, Mask, Rope};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -101,14 +101,56 @@ mod table {
     }
 }
 
+/// A kernel in Metal's language. Programs make theirs when they are imported and use them where there is Metal, so that
+/// only a call is refused.
+#[pyclass(name = "MetalKernel", module = "pellucid.core.fast", frozen)]
+struct MetalKernel {
+    name: String,
+    bindings: Vec<String>,
+}
+
+#[pymethods]
+impl MetalKernel {
+    #[pyo3(signature = (*, inputs, output_shapes, output_dtypes, grid, threadgroup, template = None, init_value = None, verbose = false, stream = None))]
+    #[allow(clippy::too_many_arguments)] // They are MLX's.
+    fn __call__(
+        &self,
+        inputs: Py<PyAny>,
+        output_shapes: Py<PyAny>,
+        output_dtypes: Py<PyAny>,
+        grid: Py<PyAny>,
+        threadgroup: Py<PyAny>,
+        template: Option<Py<PyAny>>,
+        init_value: Option<f64>,
+        verbose: bool,
+        stream: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        let _ =
+            (inputs, output_shapes, output_dtypes, grid, threadgroup, template, init_value, verbose, stream);
+        Err(PyRuntimeError::new_err(format!(
+            "[metal_kernel] kernel {name:?} is written in Metal's language, which only Apple's GPUs run. Here kernels are \
+             WGSL: in Rust, gpu::Kernel::new({name:?}, \"if (id.x < arrayLength(&{first})) {{ … }}\") with {bindings} as \
+             inputs and outputs; `thread_position_in_grid` is `id`, `thread_position_in_threadgroup` is `local`, and a \
+             template type is the element type of the array it stands for.",
+            name = self.name,
+            first = self.bindings.first().map_or("x", String::as_str),
+            bindings = self.bindings.join(", ")
+        )))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<kernel {:?} in Metal's language>", self.name)
+    }
+}
+
 /// metal_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '', ensure_row_contiguous: bool = True, atomic_outputs: bool = False, compile_options: object | None = None) -> object
 ///
-/// Refused with a message that shows the way: kernels of your own are written in WGSL, which every GPU runs.
+/// A kernel whose call is refused with a message that shows the way: kernels of your own are written in WGSL, which every GPU runs.
 #[pyfunction]
 #[pyo3(signature = (name, input_names, output_names, source, header = "", ensure_row_contiguous = true, atomic_outputs = false, compile_options = None))]
 #[allow(clippy::too_many_arguments)] // They are MLX's.
 fn metal_kernel(
-    name: &str,
+    name: String,
     input_names: Vec<String>,
     output_names: Vec<String>,
     source: &str,
@@ -116,17 +158,9 @@ fn metal_kernel(
     ensure_row_contiguous: bool,
     atomic_outputs: bool,
     compile_options: Option<Py<PyAny>>,
-) -> PyResult<Py<PyAny>> {
+) -> MetalKernel {
     let _ = (header, ensure_row_contiguous, atomic_outputs, compile_options, source);
-    let bindings: Vec<&str> = input_names.iter().chain(&output_names).map(String::as_str).collect();
-    Err(PyValueError::new_err(format!(
-        "[metal_kernel] kernel {name:?} is written in Metal's language, which only Apple's GPUs run. Here kernels are \
-         WGSL: in Rust, gpu::Kernel::new({name:?}, \"if (id.x < arrayLength(&{first})) {{ … }}\") with {bindings} as \
-         inputs and outputs; `thread_position_in_grid` is `id`, `thread_position_in_threadgroup` is `local`, and a \
-         template type is the element type of the array it stands for.",
-        first = bindings.first().unwrap_or(&"x"),
-        bindings = bindings.join(", ")
-    )))
+    MetalKernel { name, bindings: input_names.into_iter().chain(output_names).collect() }
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
