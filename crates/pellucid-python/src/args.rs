@@ -77,6 +77,15 @@ pub fn number(obj: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     }))
 }
 
+/// An object of another kind that says which complex number it is, as MLX takes it.
+fn convertible(obj: &Bound<'_, PyAny>) -> PyResult<Option<Input>> {
+    if !obj.hasattr(intern!(obj.py(), "__complex__"))? {
+        return Ok(None);
+    }
+    let made = obj.py().get_type::<PyComplex>().call1((obj,))?.cast_into::<PyComplex>()?;
+    Ok(Some(Input::Number(Scalar::Complex(made.real(), made.imag()))))
+}
+
 /// An array or a number. Memory of another library becomes an array that takes the type of the array it meets.
 pub enum Input {
     Array(Array),
@@ -99,7 +108,10 @@ impl Input {
         if let Some(array) = wrapped(obj)? {
             return Ok(Some(Input::Array(array)));
         }
-        Ok(construct::from_foreign(obj, false, Copying::Always)?.map(Input::Foreign))
+        if let Some(array) = construct::from_foreign(obj, false, Copying::Always)? {
+            return Ok(Some(Input::Foreign(array)));
+        }
+        convertible(obj)
     }
 
     /// As the only input of a function: a number has the type it has on its own.

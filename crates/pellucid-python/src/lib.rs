@@ -7,7 +7,9 @@ mod args;
 mod array;
 mod call;
 mod capture;
+mod cuda;
 mod device;
+mod distributed;
 mod dtype;
 mod error;
 mod eval;
@@ -89,6 +91,12 @@ fn core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     random::register(m)?;
     fft::register(&submodule(m, "fft", "Fourier transforms.")?)?;
     linalg::register(&submodule(m, "linalg", "Linear algebra.")?)?;
+    cuda::register(m)?;
+    distributed::register(&submodule(
+        m,
+        "distributed",
+        "Groups of processes that work together: here, this one.",
+    )?)?;
     files::register(m)?;
     capture::register(m)?;
     transform::register(m)?;

@@ -4,7 +4,7 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 
 /// Names of MLX without an implementation here.
-const MISSING: &[&str] = &["__array_namespace_info__", "cuda", "distributed"];
+const MISSING: &[&str] = &["__array_namespace_info__"];
 
 /// _missing_names() -> list[str]
 ///

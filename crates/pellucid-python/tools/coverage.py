@@ -19,8 +19,6 @@ written by `crates/pellucid-python/tools/coverage.py`, and a test checks that it
 raises an `AttributeError` that says so. Each name that is there is compared with mlx in
 `crates/pellucid-python/tests`.
 
-Under `python -m pellucid.mlx` some more are there, built from others: {built}.
-
 | module | names | there | missing |
 |---|---:|---:|---:|
 """
@@ -60,11 +58,7 @@ def _names(names: list[str], place: object) -> list[tuple[str, bool]]:
 def page() -> str:
     import mlx.core
 
-    from pellucid import _compositions
-
-    built = [f"`{n}`" for n in _compositions.names("")]
-    built += [f"`{module}.{n}`" for module in ("fast", "distributed") for n in _compositions.names(module)]
-    lines = [HEAD.format(version=mlx.core.__version__, built=", ".join(built))]
+    lines = [HEAD.format(version=mlx.core.__version__)]
     everything = sections()
     for title, names in everything:
         there = sum(known for _, known in names)

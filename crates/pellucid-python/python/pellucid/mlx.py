@@ -58,12 +58,11 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ == "mlx":
             return
-        from pellucid import _compositions, core
+        from pellucid import core
 
         name = module.__name__.removeprefix("mlx.core").removeprefix(".")
         ours = getattr(core, name, None) if name else core
-        names = dict(_compositions.names(name))
-        names.update({k: v for k, v in vars(ours or object).items() if ours is not None and _is_public(k)})
+        names = {k: v for k, v in vars(ours).items() if _is_public(k)} if ours is not None else {}
         if not name:
             for submodule in _NATIVE[1:]:
                 names.pop(submodule.removeprefix("core."), None)

@@ -125,7 +125,7 @@ crate::ops::functions! {
         "(array: array, repeats: int, axis: int | None = None, *, stream: StreamOrDevice = None)" "array"
         "Each element repeated."
         => ops::repeat(&array, repeats.0, axis.map(|axis| axis.0));
-    roll(a, shift, axis = None, /, *, stream = None) [a: Arr, shift: Ints, axis: Option<Ints>]
+    roll(a, /, shift, axis = None, *, stream = None) [a: Arr, shift: Ints, axis: Option<Ints>]
         "(a: array, shift: int | Sequence[int], axis: None | int | Sequence[int] = None, /, *, stream: StreamOrDevice = None)" "array"
         "Elements moved along axes; what leaves at one end comes in at the other."
         => ops::roll(&a, &shift.list, axis.map_or(Axes::All, |axis| Axes::from(axis.list)));

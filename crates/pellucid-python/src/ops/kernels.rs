@@ -53,6 +53,8 @@ impl<'py> FromPyObject<'_, 'py> for Value {
 
 enum Text {
     Metal(MetalKernel),
+    /// In Metal's language, with outputs that several threads add to: it cannot be called.
+    Atomic,
     Wgsl { source: String, header: String, inputs: Vec<String>, outputs: Vec<String> },
 }
 
@@ -137,6 +139,15 @@ impl PyKernel {
     ) -> pellucid::Result<(String, Vec<Array>)> {
         let given: Vec<&Array> = arrays.iter().collect();
         match &self.text {
+            Text::Atomic => Err(argument(
+                "metal_kernel",
+                format!(
+                    "kernel {name:?} wants atomic outputs, which WGSL has for integers alone and which are not translated; \
+                     let one thread make each element, or write it as wgsl_kernel({name:?}, …) with an atomic variable of \
+                     the workgroup in its header",
+                    name = self.name
+                ),
+            )),
             Text::Metal(kernel) => {
                 let mut launch = MetalLaunch::new(grid, threadgroup);
                 for (shape, dtype) in outputs {
@@ -228,14 +239,6 @@ fn metal_kernel(
     if output_names.is_empty() {
         return Err(PyValueError::new_err(format!("[metal_kernel] kernel {name:?} has no output")));
     }
-    if atomic_outputs {
-        let message = format!(
-            "[metal_kernel] kernel {name:?} wants atomic outputs, which WGSL has for integers alone and which are not \
-             translated; let one thread make each element, or write it as wgsl_kernel({name:?}, …) with an \
-             atomic variable of the workgroup in its header"
-        );
-        return Err(PyValueError::new_err(message));
-    }
     let mut kernel = MetalKernel::new(name, source).header(header);
     for input in input_names {
         kernel = kernel.input(input);
@@ -243,7 +246,9 @@ fn metal_kernel(
     for output in output_names {
         kernel = kernel.output(output);
     }
-    Ok(PyKernel { name: name.to_owned(), text: Text::Metal(kernel) })
+    // Programs make their kernels when they are imported, and call them where they can be used.
+    let text = if atomic_outputs { Text::Atomic } else { Text::Metal(kernel) };
+    Ok(PyKernel { name: name.to_owned(), text })
 }
 
 /// wgsl_kernel(name: str, input_names: Sequence[str], output_names: Sequence[str], source: str, header: str = '') -> Callable[..., list[array]]

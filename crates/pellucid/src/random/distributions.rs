@@ -226,18 +226,21 @@ pub fn categorical(logits: &Array, axis: impl Integer, samples: Samples, key: Op
     let choices = logits.shape()[axis];
     let mut others = logits.shape_ref().clone();
     others.remove(axis);
-    // One distribution for many samples: its running sums are made once. MLX does the same, and so draws the same.
-    if samples != Samples::One && (1..1 << 30).contains(&choices) && logits.size() == choices {
-        let shape = match samples {
-            Samples::Shape(shape) => shape,
+    // Of one distribution the running sums are made once, for all samples. MLX does the same, and so draws the same.
+    if (1..1 << 30).contains(&choices) && logits.size() == choices {
+        let shape = match &samples {
+            Samples::One => others.clone(),
             Samples::Count(count) => {
-                others.push(count);
-                others
+                let mut shape = others.clone();
+                shape.push(*count);
+                shape
             }
-            Samples::One => others,
+            Samples::Shape(shape) => shape.clone(),
         };
-        ok!(check_shape(name, &shape, &Shape::from(vec![1; logits.ndim() - 1])));
-        return by_running_sums(&ops::reshape(logits, [-1]), shape, key);
+        if !shape.is_empty() {
+            ok!(check_shape(name, &shape, &Shape::from(vec![1; logits.ndim() - 1])));
+            return by_running_sums(&ops::reshape(logits, [-1]), shape, key);
+        }
     }
     let (logits, shape, ndim) = match samples {
         Samples::One => (logits.clone(), others, logits.ndim()),
@@ -261,25 +264,33 @@ pub fn categorical(logits: &Array, axis: impl Integer, samples: Samples, key: Op
 /// Samples of one distribution: how many of its running sums are not above a random share of the total.
 #[track_caller]
 fn by_running_sums(logits: &Array, shape: Shape, key: Option<&Array>) -> Array {
-    let choices = logits.size();
-    let logits = ops::astype(logits, Dtype::Float32);
+    let choices = logits.size() as i64;
+    // Finite: if all are impossible, or several certain, these are equally likely.
+    let logits = ops::clip(&ops::astype(logits, Dtype::Float32), f32::MIN, f32::MAX);
     let weights = ops::exp(&ops::subtract(&logits, &ops::max(&logits, None, false)));
     let sums = ops::cumsum(&weights, 0, false, true);
-    let total = ops::take(&sums, &Array::from(choices as i64 - 1), 0);
+    let total = ops::take(&sums, &Array::from(choices - 1), 0);
     let share = ops::multiply(uniform(0.0, 1.0, shape.clone(), Dtype::Float32, key), total);
-    // All samples search at once: bit by bit, the largest number of sums that are not above.
-    let mut found = ops::zeros(shape, Dtype::Int32);
-    let mut step = choices.next_power_of_two() as i64;
-    while step > 0 {
-        let next = ops::add(&found, step);
-        let last = ops::minimum(ops::subtract(&next, 1), choices as i64 - 1);
-        let passes = ops::less_equal(ops::take(&sums, &last, 0), &share);
-        let inside = ops::less_equal(&next, choices as i64);
-        found = ops::where_(&ops::logical_and(&passes, &inside), &next, &found);
-        step /= 2;
-    }
+    let found = if share.size() == 1 {
+        // What a language model asks for, a token at a time: one pass over the sums.
+        let above = ops::sum(&ops::greater(&sums, &ops::reshape(&share, [1])), None, false);
+        ops::reshape(&ops::subtract(choices, &above), &shape)
+    } else {
+        // All samples search at once: bit by bit, the largest number of sums that are not above.
+        let mut found = ops::zeros(shape, Dtype::Int32);
+        let mut step = (choices as usize).next_power_of_two() as i64;
+        while step > 0 {
+            let next = ops::add(&found, step);
+            let last = ops::minimum(ops::subtract(&next, 1), choices - 1);
+            let passes = ops::logical_not(&ops::greater(ops::take(&sums, &last, 0), &share));
+            let inside = ops::less_equal(&next, choices);
+            found = ops::where_(&ops::logical_and(&passes, &inside), &next, &found);
+            step /= 2;
+        }
+        found
+    };
     // A share rounded up to the total belongs to the last one.
-    ops::astype(&ops::minimum(&found, choices as i64 - 1), Dtype::Uint32)
+    ops::astype(&ops::minimum(&found, choices - 1), Dtype::Uint32)
 }
 
 /// Integers from `low` up to but not including `high`. Where `high` is not above `low`, `low`.

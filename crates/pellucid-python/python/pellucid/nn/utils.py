@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from pellucid import _distributed as distributed
 from pellucid import core as mx
 from pellucid.utils import tree_map, tree_reduce
 
@@ -65,7 +64,7 @@ def checkpoint(module: Module, fn: Callable[..., Any] | None = None) -> Callable
 
 def average_gradients(
     gradients: Any,
-    group: distributed.Group | None = None,
+    group: mx.distributed.Group | None = None,
     all_reduce_size: int = 32 * 1024**2,
     communication_stream: mx.Stream | None = None,
 ) -> Any:
@@ -73,9 +72,9 @@ def average_gradients(
     return gradients
 
 
-def clip_grad_norm_sharded(gradients: Any, max_norm: float, group: distributed.Group | None = None) -> tuple[Any, mx.array]:
+def clip_grad_norm_sharded(gradients: Any, max_norm: float, group: mx.distributed.Group | None = None) -> tuple[Any, mx.array]:
     """Scales gradients that are divided among the group so that their norm is at most ``max_norm``; also the norm."""
     square = tree_reduce(lambda total, g: total + mx.sum(mx.square(g)), gradients, mx.array(0.0))
-    norm = mx.sqrt(distributed.all_sum(square, group=group))
+    norm = mx.sqrt(mx.distributed.all_sum(square, group=group))
     scale = mx.minimum(max_norm / (norm + 1e-6), 1.0)
     return tree_map(lambda g: g * scale.astype(g.dtype), gradients), norm

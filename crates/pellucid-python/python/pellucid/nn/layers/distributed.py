@@ -10,19 +10,18 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from pellucid import _distributed as distributed
 from pellucid import core as mx
 from pellucid.nn.layers.base import Module
 from pellucid.nn.layers.quantized import QuantizedLinear, quantized_product, quantized_repr, set_quantized
 from pellucid.utils import tree_map_with_path
 
-Group = distributed.Group
+Group = mx.distributed.Group
 Segments = int | list[Any]
 
 
 def sum_gradients(group: Group) -> Callable[[mx.array], mx.array]:
     """The function that returns its argument and whose gradient is summed over the group."""
-    return lambda x: distributed.all_sum(x, group=group)
+    return lambda x: mx.distributed.all_sum(x, group=group)
 
 
 def _check_sharding(sharding: str) -> None:
@@ -108,7 +107,7 @@ class _ShardedLinear(_Sharded):
     def __init__(self, input_dims: int, output_dims: int, bias: bool = True, group: Group | None = None) -> None:
         super().__init__()
         scale = math.sqrt(1 / input_dims)
-        self.group = group or distributed.init()
+        self.group = group or mx.distributed.init()
         self.weight = mx.random.uniform(-scale, scale, (output_dims, input_dims))
         if bias:
             self.bias = mx.random.uniform(-scale, scale, (output_dims,))
@@ -142,7 +141,7 @@ class ShardedToAllLinear(_ShardedLinear):
     _SHARDING = "sharded-to-all"
 
     def __call__(self, x: mx.array) -> mx.array:
-        y = distributed.all_sum(x @ self["weight"].T, group=self.group)
+        y = mx.distributed.all_sum(x @ self["weight"].T, group=self.group)
         return y + self["bias"] if "bias" in self else y
 
 
@@ -161,7 +160,7 @@ class _QuantizedShardedLinear(_Sharded):
         self.group_size = group_size
         self.bits = bits
         self.mode = mode
-        self.group = group or distributed.init()
+        self.group = group or mx.distributed.init()
         scale = math.sqrt(1 / input_dims)
         set_quantized(self, mx.random.uniform(-scale, scale, (output_dims, input_dims)))
         if bias:
@@ -185,7 +184,7 @@ class _QuantizedShardedLinear(_Sharded):
         layer = cls.__new__(cls)
         Module.__init__(layer)
         layer.group_size, layer.bits, layer.mode = source.group_size, source.bits, source.mode
-        layer.group = group or distributed.init()
+        layer.group = group or mx.distributed.init()
         layer._take(source, segments)
         return layer.freeze()
 
@@ -206,7 +205,7 @@ class QuantizedShardedToAllLinear(_QuantizedShardedLinear):
     _SHARDING = "sharded-to-all"
 
     def __call__(self, x: mx.array) -> mx.array:
-        y = distributed.all_sum(quantized_product(self, x), group=self.group)
+        y = mx.distributed.all_sum(quantized_product(self, x), group=self.group)
         return y + self["bias"] if "bias" in self else y
 
 
@@ -221,7 +220,7 @@ class FullyShardedModule(Module):
         if not isinstance(module, Module):
             raise AttributeError(f"[FullyShardedModule] Expected a module, not {type(module).__name__}.")
         self.module = module
-        self.group = group or distributed.init()
+        self.group = group or mx.distributed.init()
         self.compute_dtype = compute_dtype
 
     def _extra_repr(self) -> str:

@@ -25,7 +25,7 @@ class Dropout(Module):
         if self._p_1 == 1 or not self.training:
             return x
         mask = mx.random.bernoulli(self._p_1, self._mask_shape(x))
-        return (1 / self._p_1) * mask * x
+        return (mask * x) * (1 / self._p_1)
 
 
 class Dropout2d(Dropout):
