@@ -209,8 +209,3 @@ def test_packed_arrays_of_mlx_are_read_and_multiplied(pellucid_only, mx, tmp_pat
         found = mx.quantized_matmul(mx.array(x), ours["w"], ours["scales"], ours.get("biases"), mode=mode)
         expected = theirs.quantized_matmul(theirs.array(x), names["w"], names["scales"], names.get("biases"), mode=mode)
         assert np.allclose(np.array(found), np.array(expected), atol=1e-3)
-
-
-def test_a_kernel_in_metals_language_is_refused_with_the_way_in_wgsl(pellucid_only, mx):
-    with pytest.raises(ValueError, match="WGSL"):
-        mx.fast.metal_kernel("double", ["x"], ["y"], "y[thread_position_in_grid.x] = 2 * x[thread_position_in_grid.x];")

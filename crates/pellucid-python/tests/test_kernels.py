@@ -88,8 +88,9 @@ def test_what_cannot_be_translated_shows_the_way(mx, gpu):
     kernel = mx.fast.metal_kernel("sums", ["x"], ["out"], "float s = x[0];\nout[0] = simd_sum(s);")
     with pytest.raises(ValueError, match=r"(?s)line 2 of its source: simd_sum is not translated.*wgsl_kernel\(\"sums\", \[\"x\"\], \[\"out\"\]"):
         launch(kernel, [mx.ones((4,))], (4,), mx.float32, gpu)
+    atomic = mx.fast.metal_kernel("sums", ["x"], ["out"], "", atomic_outputs=True)
     with pytest.raises(ValueError, match="atomic"):
-        mx.fast.metal_kernel("sums", ["x"], ["out"], "", atomic_outputs=True)
+        launch(atomic, [mx.ones((4,))], (4,), mx.float32, gpu)
     for options in ({"math_mode": "precise"}, {"unknown": "value"}):
         with pytest.raises(ValueError, match="math_mode"):
             mx.fast.metal_kernel("sums", ["x"], ["out"], "out[0] = x[0];", compile_options=options)

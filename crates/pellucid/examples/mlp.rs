@@ -41,6 +41,7 @@ impl Mlp {
     }
 }
 
+/// Trains the network until it tells the quadrants apart.
 pub fn main() -> Result<()> {
     random::seed(3);
     let x = random::uniform(-1.0, 1.0, [512, 2], Dtype::Float32, None);

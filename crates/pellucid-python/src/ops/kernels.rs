@@ -55,7 +55,12 @@ enum Text {
     Metal(MetalKernel),
     /// In Metal's language, with outputs that several threads add to: it cannot be called.
     Atomic,
-    Wgsl { source: String, header: String, inputs: Vec<String>, outputs: Vec<String> },
+    Wgsl {
+        source: String,
+        header: String,
+        inputs: Vec<String>,
+        outputs: Vec<String>,
+    },
 }
 
 /// A kernel, called with the arrays it is to read and what it is to make.

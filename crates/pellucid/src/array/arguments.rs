@@ -290,6 +290,12 @@ impl<S: Into<Sizes>, const N: usize> ShapeList for [S; N] {
     }
 }
 
+impl<S: Clone + Into<Sizes>> ShapeList for &Vec<S> {
+    fn shapes(self) -> Vec<Sizes> {
+        self[..].shapes()
+    }
+}
+
 impl<S: Into<Sizes>> ShapeList for Vec<S> {
     fn shapes(self) -> Vec<Sizes> {
         self.into_iter().map(Into::into).collect()

@@ -143,7 +143,9 @@ mod tests {
     #[test]
     fn elements_are_read_where_they_are_by_any_strides() {
         let list = Arc::new((0..12).collect::<Vec<i32>>());
-        let cases: [(usize, &[usize], &[isize], Vec<i32>); 5] = [
+        /// Where the elements begin, their sizes and strides, and what they are.
+        type Case<'a> = (usize, &'a [usize], &'a [isize], Vec<i32>);
+        let cases: [Case; 5] = [
             (0, &[3, 4], &[4, 1], (0..12).collect::<Vec<i32>>()),
             (0, &[4, 3], &[1, 4], vec![0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11]),
             (11, &[4], &[-3], vec![11, 8, 5, 2]),

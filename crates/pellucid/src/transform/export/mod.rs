@@ -19,6 +19,9 @@ use crate::error::{Error, Result};
 use crate::op::{Op, Spec};
 use crate::stream::current_stream;
 
+/// Names of constants, by the numbers of their arrays.
+type Names = HashMap<u64, String>;
+
 /// What a recorded function takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
@@ -181,7 +184,7 @@ impl Exporter {
     }
 
     /// All constants, each once, and the name of each by the number of its array.
-    fn constants(&self) -> Result<(Vec<(String, Array)>, HashMap<u64, String>)> {
+    fn constants(&self) -> Result<(Vec<(String, Array)>, Names)> {
         /// Constants up to this size are compared by their elements; larger ones are the same if they are one array.
         const SMALL: usize = 1 << 10;
         let all = || self.functions.iter().flat_map(|(_, graph)| graph.constants());
