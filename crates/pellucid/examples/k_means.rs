@@ -9,6 +9,7 @@ fn distances(points: &Array, centres: &Array) -> Array {
     (points.i((.., NewAxis, ..)) - centres.i((NewAxis, .., ..))).square().sum(-1)
 }
 
+/// Runs the example.
 pub fn main() -> Result<()> {
     random::seed(7);
     // Three clouds around these places.

@@ -13,6 +13,7 @@ struct Line {
     offset: Array,
 }
 
+/// Runs the example.
 pub fn main() -> Result<()> {
     random::seed(1);
     let n = 200;

@@ -30,6 +30,7 @@ fn energy(place: &Array, speed: &Array, mass: &Array) -> Result<f32> {
     (motion - potential).item::<f32>()
 }
 
+/// Runs the example.
 pub fn main() -> Result<()> {
     random::seed(11);
     let n = 64;

@@ -14,6 +14,7 @@ fn model(x: &Array) -> Array {
     capture::region("output", || hidden.matmul(&w).softmax(-1))
 }
 
+/// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("model.pltrace");

@@ -9,6 +9,7 @@ use pellucid::{async_eval, default_device, new_stream, synchronize};
 
 const WORKERS: usize = 4;
 
+/// Runs the example.
 pub fn main() -> Result<()> {
     // Arrays are handles: cheap to clone, and safe to use from any thread.
     let shared = Array::arange(256 * 256).reshape((256, 256)).astype(Dtype::Float32) / (256.0 * 256.0);

@@ -21,6 +21,7 @@ fn steps(re: f32, im: f32) -> u32 {
     MOST
 }
 
+/// Runs the example.
 pub fn main() -> Result<()> {
     let body = format!(
         "if (id.x >= count_shape[1] || id.y >= count_shape[0]) {{ return; }}

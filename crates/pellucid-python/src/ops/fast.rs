@@ -2,7 +2,7 @@
 
 use pellucid::Array;
 use pellucid::fast::{self, Mask, Rope};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 

@@ -128,7 +128,7 @@ struct Shown {
 
 impl crate::call::ToPython for Shown {
     type Python = (String, Vec<PyArray>);
-    fn to_python(self) -> pellucid::Result<(String, Vec<PyArray>)> {
+    fn to_python(self) -> PyResult<(String, Vec<PyArray>)> {
         Ok((self.text, self.made.to_python()?))
     }
 }
