@@ -5,6 +5,11 @@ import type { Diff } from '../../analysis/types';
 export class Pairs {
   constructor(private runs: Diff['runs']) {}
 
+  /** Whether anything corresponds; between strangers, what has no counterpart is nothing special. */
+  get any(): boolean {
+    return this.runs.length > 0;
+  }
+
   /** Row in the second trace of a row of the first, or -1. */
   second(row: number): number {
     return this.other(row, 0, 1);

@@ -189,7 +189,7 @@ export class Timelines {
         } else {
           const x = Math.max(axis.left, from);
           c.fillRect(x, y, Math.max(1, to - x - 0.5), h);
-          if (this.counterpart({ side: number, launch: row }) === null) {
+          if (this.pairs.any && this.counterpart({ side: number, launch: row }) === null) {
             c.fillStyle = colour('bad');
             c.fillRect(x, y, Math.max(1, to - x - 0.5), 3);
           }
