@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn a_chain_is_multiplied_from_its_thin_end() {
-        let found = path("ij,jk,kl->il", &[&[2, 10], &[10, 30], &[30, 3]]);
+        let found = path("ij,jk,kl->il", &[&[2, 10], &[10, 30], &[30, 40]]);
         assert_eq!(found.steps, [[0, 1], [0, 1]]);
-        assert_eq!(found.flops, 2.0 * (2.0 * 10.0 * 30.0 + 2.0 * 30.0 * 3.0));
+        assert_eq!(found.flops, 2.0 * (2.0 * 10.0 * 30.0 + 2.0 * 30.0 * 40.0));
         let found = path("ij,jk,kl->il", &[&[20, 10], &[10, 30], &[30, 1]]);
         assert_eq!(found.steps, [[1, 2], [0, 1]]);
     }
