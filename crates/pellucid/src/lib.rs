@@ -35,6 +35,7 @@ mod stream;
 pub mod transform;
 mod variable;
 
+#[doc(inline)]
 pub use array::{
     Array, ArrayList, Axes, Axis, Dtype, DtypeCategory, Element, Integer, Shape, Sizes, ones, strict, zeros,
 };
@@ -45,6 +46,7 @@ pub use device::{
 };
 pub use error::{Error, Result};
 pub use eval::{AsArray, async_eval, depends, eval, export_to_dot, fusion, set_fusion, with_interrupts};
+#[doc(inline)]
 pub use ops::{fft, linalg};
 pub use roof::{Roof, roof};
 pub use stream::{
