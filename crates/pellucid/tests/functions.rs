@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pellucid::transform::{self, Exporter, Graph, Trace, grad, vmap};
-use pellucid::{Array, Axes, Dtype, Error, io, ops};
+use pellucid::{Array, Axes, Dtype, Error, Shape, io, ops};
 use serde_json::{Value, json};
 
 fn folder() -> tempfile::TempDir {
@@ -52,7 +52,7 @@ fn keywords_are_found_by_name() {
     let mut exporter = Exporter::new().metadata("notes");
     let trace = Trace::of_whole();
     let variables: Vec<Array> =
-        (0..2).map(|_| trace.placeholder([].as_slice().into(), Dtype::Float32).unwrap()).collect();
+        (0..2).map(|_| trace.placeholder(Shape::default(), Dtype::Float32).unwrap()).collect();
     let difference = ops::subtract(&variables[0], &variables[1]);
     let graph = Graph::from_trace(trace, &variables, &[difference]).unwrap();
     let out_of_order = ["b".to_owned(), "a".to_owned()];
@@ -94,7 +94,7 @@ fn constants_are_stored_once_for_all_kinds_of_arguments() {
 #[test]
 fn a_shapeless_function_takes_other_sizes_but_not_other_ranks() {
     let mut exporter = Exporter::new().shapeless(true);
-    let mean = |x: &Array| ops::multiply(&ops::mean(x, Axes::from([1]), true), ops::ones_like(x));
+    let mean = |x: &Array| ops::multiply(&ops::mean(x, 1, true), ops::ones_like(x));
     exporter.record(mean, &ops::ones([2, 3], Dtype::Float32)).unwrap();
     let folder = folder();
     let path = folder.path().join("f");
@@ -154,7 +154,7 @@ fn hostile_files_are_refused_with_what_is_wrong() {
     let cases = [
         (json!({}), "version"),
         (json!({"version": 99}), "version 99"),
-        (json!([1, 2]), "version"),
+        (json!("text"), "expected"),
         (function(json!([]), json!([9])), "value 9"),
         (function(call(json!({"unary": "sin"}), json!([5])), json!([1])), "value 5"),
         (function(call(json!({"unary": "sin"}), json!([0, 0])), json!([1])), "takes 1"),
@@ -231,7 +231,7 @@ fn a_damaged_file_is_an_error_or_a_function_that_can_be_called() {
     let folder = folder();
     let path = folder.path().join("f");
     let weight = ops::ones([3, 3], Dtype::Float32);
-    let f = |x: &Array| ops::softmax(&ops::matmul(&ops::exp(x), &weight), Axes::from([1]), false);
+    let f = |x: &Array| ops::softmax(&ops::matmul(&ops::exp(x), &weight), 1, false);
     let x = ops::ones([2, 3], Dtype::Float32);
     transform::export(&path, f, &x).unwrap();
     let bytes = std::fs::read(&path).unwrap();
