@@ -64,7 +64,7 @@ export const compare: View = {
       render(html`<div class="tools"><span><span class="muted">first</span> <b>${a.name}</b></span><span class="muted">→</span><span><span class="muted">second</span> <b>${b.name}</b></span>
           <button class="small" @click=${() => pick(true)}>Another second trace</button><button class="small" @click=${() => (other.value = null)}>Close the second</button></div>
         <div class="compare">
-          <section class="panel wide"><header><h2>Timelines</h2><span class="muted">red: only here</span>
+          <section class="panel wide"><header><h2>Timelines</h2>${diff?.runs?.length ? html`<span class="muted">red: only here</span>` : nothing}
             ${regions.length > 0 ? html`<label>Aligned at <select @change=${(event: Event) => aligned((event.target as HTMLSelectElement).value)}><option value="">the beginning</option>${regions.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>` : nothing}</header>${both}</section>
           ${diff ? totals(diff).element : html`<p class="error-text" role="alert">${refusal.value}</p>`}
           <section class="panel"><header><h2>Memory over time</h2></header>${chart}</section>
