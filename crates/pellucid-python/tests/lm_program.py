@@ -163,8 +163,8 @@ def trained(folder, model, layers, count, optimizer, dora=False, **options):
 
 def training(folder):
     return {
-        "LoRA": trained(folder, tiny(), 2, 20, optim.Adam(5e-3)),
-        "LoRA on 4 bits, with dropout": trained(folder, tiny(bits=4), 2, 6, optim.AdamW(5e-3), dropout=0.1),
+        "LoRA": trained(folder, tiny(), 2, 20, optim.Adam(5e-4)),
+        "LoRA on 4 bits, with dropout": trained(folder, tiny(bits=4), 2, 6, optim.AdamW(1e-3), dropout=0.1),
         "DoRA, accumulated and recomputed": trained(
             folder, tiny(), 2, 6, optim.SGD(0.05, momentum=0.9), True, grad_checkpoint=True, grad_accumulation_steps=2),
         "everything": trained(folder, tiny(), 0, 5, optim.Adafactor(1e-3)),

@@ -40,7 +40,7 @@ def pairs(request):
 
     import pellucid.core as ours
 
-    modules = ("random", "metal", "fast", "fft", "linalg")
+    modules = ("random", "metal", "fast", "fft", "linalg", "distributed", "cuda")
     places = [("", ours, theirs), *((f"{name}.", getattr(ours, name), getattr(theirs, name)) for name in modules)]
     return [
         (prefix + name, getattr(here, name), getattr(there, name))
