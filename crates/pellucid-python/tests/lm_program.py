@@ -87,7 +87,7 @@ def cached(folder):
     out["second"] = steps(model, 8, [7, 8, 9], prompt_cache=kept)
     out["trimmed"] = caches.trim_prompt_cache(kept, 5)
     out["third"] = steps(model, 8, [1], prompt_cache=kept)
-    rotating = caches.make_prompt_cache(model, max_kv_size=16)
+    rotating = [caches.RotatingKVCache(max_size=16, keep=4) for _ in model.layers]
     out["rotating"] = steps(model, 24, prompt_cache=rotating)
     out["in parts"] = steps(model, 8, PROMPT * 4, prefill_step_size=7)
     return out
