@@ -11,7 +11,7 @@ import pellucid.nn as nn
 import pellucid.optimizers as optim
 from llama import Llama, continued, loss_of, windows
 
-STEPS, BATCH, LENGTH = 240, 16, 64
+STEPS, BATCH, LENGTH = 200, 8, 40
 
 
 def main() -> float:
@@ -36,7 +36,7 @@ def main() -> float:
         mx.eval(loss, state)
         bar.advance(f"loss {loss.item():.3f}")
     prompt = "The keeper "
-    written = continued(model, mx.array([known.index(c) for c in prompt]), 120, temperature=0.3)
+    written = continued(model, mx.array([known.index(c) for c in prompt]), LENGTH - len(prompt), temperature=0.3)
     with common.captured(chosen.capture):
         mx.eval(step(windows(text, BATCH, LENGTH)), state)
     print(prompt + "".join(known[token] for token in written))

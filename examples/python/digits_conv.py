@@ -10,7 +10,7 @@ import pellucid.core as mx
 import pellucid.nn as nn
 import pellucid.optimizers as optim
 
-EPOCHS, BATCH = 12, 64
+EPOCHS, BATCH = 8, 64
 
 
 class ConvNet(nn.Module):

@@ -67,7 +67,7 @@ class Cache:
 
 
 class Llama(nn.Module):
-    def __init__(self, vocabulary: int, width: int = 64, heads: int = 4, layers: int = 2) -> None:
+    def __init__(self, vocabulary: int, width: int = 48, heads: int = 3, layers: int = 2) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(vocabulary, width)
         self.layers = [Block(width, heads) for _ in range(layers)]
@@ -90,6 +90,12 @@ def windows(text: mx.array, count: int, length: int) -> mx.array:
     """``count`` random pieces of the text."""
     starts = mx.random.randint(0, len(text) - length, (count, 1))
     return text[starts + mx.arange(length + 1)]
+
+
+def pieces(text: mx.array, length: int) -> mx.array:
+    """The whole text in pieces that follow one another; what fills none at the end is left out."""
+    count = len(text) // (length + 1)
+    return text[: count * (length + 1)].reshape(count, length + 1)
 
 
 def continued(model: Llama, prompt: mx.array, count: int, temperature: float = 0.0) -> list[int]:

@@ -11,10 +11,10 @@ import common
 import pellucid.core as mx
 import pellucid.nn as nn
 import pellucid.optimizers as optim
-from llama import Llama, continued, loss_of, windows
+from llama import Llama, continued, loss_of, pieces, windows
 from pellucid.utils import tree_flatten
 
-BASE_STEPS, LORA_STEPS, BATCH, LENGTH, RANK = 120, 120, 16, 48, 8
+BASE_STEPS, LORA_STEPS, BATCH, LENGTH, RANK = 120, 100, 8, 40, 8
 
 
 class LoRALinear(nn.Module):
@@ -65,9 +65,10 @@ def main() -> tuple[float, float]:
     chosen = common.arguments("LoRA on a small Llama.")
     story, known = common.characters("lighthouse.txt")
     recipes, _ = common.characters("recipes.txt")
+    lines = pieces(recipes, LENGTH)
     model = Llama(len(known))
     train(model, story, BASE_STEPS, 5e-3, "story")
-    before = loss_of(model, recipes[None]).item()
+    before = loss_of(model, lines).item()
 
     model.freeze()
     for block in model.layers:
@@ -78,18 +79,18 @@ def main() -> tuple[float, float]:
                 setattr(part, name, layer)
     learning, all_of_it = (sum(v.size for _, v in tree_flatten(tree)) for tree in (model.trainable_parameters(), model.parameters()))
     print(f"{learning} of {all_of_it} parameters learn")
-    train(model, recipes, LORA_STEPS, 1e-2, "recipes", chosen.capture)
-    after = loss_of(model, recipes[None]).item()
+    train(model, recipes, LORA_STEPS, 5e-3, "recipes", chosen.capture)
+    after = loss_of(model, lines).item()
 
-    with_lora = model(recipes[None])
+    with_lora = model(lines)
     for block in model.layers:
         for part in (block.self_attn, block.mlp):
             part.update_modules({name: layer.fused() for name, layer in part.children().items() if isinstance(layer, LoRALinear)})
-    difference = mx.abs(model(recipes[None]) - with_lora).max().item()
+    difference = mx.abs(model(lines) - with_lora).max().item()
     print(f"fused into the weights, the outputs differ by {difference:.1e}")
 
-    prompt = "BREAD:"
-    written = continued(model, mx.array([known.index(c) for c in prompt]), 70)
+    prompt = "bread: take "
+    written = continued(model, mx.array([known.index(c) for c in prompt]), LENGTH - len(prompt))
     print(prompt + "".join(known[token] for token in written))
     print(f"loss {before:.4f} to {after:.4f}")
     return before, after

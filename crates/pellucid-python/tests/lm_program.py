@@ -87,7 +87,7 @@ def cached(folder):
     out["second"] = steps(model, 8, [7, 8, 9], prompt_cache=kept)
     out["trimmed"] = caches.trim_prompt_cache(kept, 5)
     out["third"] = steps(model, 8, [1], prompt_cache=kept)
-    rotating = caches.make_prompt_cache(model, max_kv_size=16)
+    rotating = [caches.RotatingKVCache(max_size=16, keep=4) for _ in model.layers]
     out["rotating"] = steps(model, 24, prompt_cache=rotating)
     out["in parts"] = steps(model, 8, PROMPT * 4, prefill_step_size=7)
     return out
@@ -163,8 +163,8 @@ def trained(folder, model, layers, count, optimizer, dora=False, **options):
 
 def training(folder):
     return {
-        "LoRA": trained(folder, tiny(), 2, 20, optim.Adam(5e-3)),
-        "LoRA on 4 bits, with dropout": trained(folder, tiny(bits=4), 2, 6, optim.AdamW(5e-3), dropout=0.1),
+        "LoRA": trained(folder, tiny(), 2, 20, optim.Adam(5e-4)),
+        "LoRA on 4 bits, with dropout": trained(folder, tiny(bits=4), 2, 6, optim.AdamW(1e-3), dropout=0.1),
         "DoRA, accumulated and recomputed": trained(
             folder, tiny(), 2, 6, optim.SGD(0.05, momentum=0.9), True, grad_checkpoint=True, grad_accumulation_steps=2),
         "everything": trained(folder, tiny(), 0, 5, optim.Adafactor(1e-3)),

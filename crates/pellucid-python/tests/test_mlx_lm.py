@@ -17,8 +17,9 @@ pytest.importorskip("mlx_lm")
 PROGRAM = pathlib.Path(__file__).with_name("lm_program.py")
 #: How the program is run: on what, and with whose Python files.
 RUNS = {"mlx": [], "pellucid": ["-m", "pellucid.mlx"], "installed": ["-m", "pellucid.mlx", "--installed"]}
-#: How far log-probabilities may be apart, by the type of the weights: a few units in the last place of the logits.
-CLOSE = {"float32": 1e-4, "float16": 0.03, "bfloat16": 0.25, "4 bits": 1e-4, "4 bits of bfloat16": 0.25}
+#: How far log-probabilities may be apart, by the type of the weights. Logits go up to 16: a unit in the last place of
+#: theirs is 0.008 in float16 and 0.06 in bfloat16, and every layer adds some.
+CLOSE = {"float32": 1e-4, "float16": 0.1, "bfloat16": 0.6, "4 bits": 1e-4, "4 bits of bfloat16": 1.2}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def same(ours, theirs, close=1e-4):
         for key in theirs:
             same(ours[key], theirs[key], close)
     elif isinstance(theirs, list) and theirs and isinstance(theirs[0], float):
-        np.testing.assert_allclose(ours, theirs, rtol=close, atol=close)
+        np.testing.assert_allclose(ours, theirs, rtol=min(close, 1e-2), atol=close)
     elif isinstance(theirs, list):
         assert len(ours) == len(theirs)
         for a, b in zip(ours, theirs):
@@ -76,6 +77,13 @@ def test_the_likeliest_tokens_are_those_of_mlx(both, kind):
     ours, theirs = (run["greedy"][kind] for run in both)
     assert ours["tokens"] == theirs["tokens"] and len(set(ours["tokens"])) > 5
     same(ours["best"], theirs["best"], CLOSE[kind])
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_short_types_are_no_further_from_float32_than_on_mlx(both, kind):
+    exact = np.array(both[1]["greedy"]["float32"]["best"])
+    ours, theirs = (np.sqrt(np.mean((np.array(run["greedy"][kind]["best"]) - exact) ** 2)) for run in both)
+    assert ours < 1.2 * theirs, (ours, theirs)
 
 
 @pytest.mark.parametrize("kind", ["temperature", "nucleus", "k", "least", "all", "penalties"])

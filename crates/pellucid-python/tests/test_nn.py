@@ -155,6 +155,14 @@ def test_dropout_drops_what_mlx_drops(kind):
     same(*results)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("kind", ["Dropout", "Dropout2d", "Dropout3d"])
+def test_dropout_keeps_the_type(kind, dtype):
+    for package in BOTH:
+        x = package.mx.ones(VOLUME[0].shape, dtype=getattr(package.mx, dtype))
+        assert getattr(package.nn, kind)(0.3)(x).dtype == x.dtype
+
+
 def test_batch_norm_keeps_the_averages_of_mlx():
     kept = []
     for package, model in zip(BOTH, twins(lambda nn: nn.BatchNorm(4))):

@@ -56,16 +56,21 @@ def test_the_names_of_mlx_are_those_of_pellucid():
     assert printed == "True True True True\n"
 
 
-@pytest.mark.parametrize(
-    "name", ["fast.cuda_kernel"]
-)
+@pytest.mark.parametrize("name", ["fast.cpu_kernel", "distributed.broadcast"])
 def test_a_missing_name_says_so(name):
     error = python("-m", "pellucid.mlx", "-c", f"import mlx.core as mx; mx.{name}", good=False)
     assert f"AttributeError: mlx.core.{name} is not implemented in Pellucid" in error
 
 
+def test_kernels_for_cuda_are_refused_as_on_mlx_without_it():
+    code = "import mlx.core as mx\nprint(mx.cuda.is_available())\nmx.fast.cuda_kernel('double', ['x'], ['y'], '')"
+    for how in ([], ["-m", "pellucid.mlx"]):
+        assert "RuntimeError: [cuda_kernel]" in python(*how, "-c", code, good=False)
+    assert under("import mlx.core as mx; print(mx.cuda.is_available())") == "False\n"
+
+
 def test_hasattr_tells_what_is_there():
-    printed = under("import mlx.core as mx; print(hasattr(mx, 'add'), hasattr(mx.fast, 'cuda_kernel'), hasattr(mx.fft, 'fft'))")
+    printed = under("import mlx.core as mx; print(hasattr(mx, 'add'), hasattr(mx.fast, 'cpu_kernel'), hasattr(mx.fft, 'fft'))")
     assert printed == "True False True\n"
 
 

@@ -12,6 +12,8 @@ pub const NEEDS: &[Need] = &[Need::Python(&[
     "maturin>=1.9,<2",
     "numpy",
     "mlx[cpu]==0.32.4",
+    // Runs on both; it names the packages that it needs itself.
+    "mlx-lm==0.32.2",
     "pyarrow",
     "pandas",
     "polars",

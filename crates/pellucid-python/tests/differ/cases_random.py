@@ -55,6 +55,15 @@ def choices():
     yield call("random.categorical", logits, shape=(4, 3), key=key(2))
     yield call("random.categorical", logits, shape=(4, 3), num_samples=2, key=key(2))
     yield call("random.categorical", logits, axis=4, key=key(2))
+    row = random(g, "float32", (1, 40))
+    flat, column = Arr(row.data[0], "float32"), Arr(row.data.T.copy(), "float32")
+    impossible = Arr(np.full((1, 5), -np.inf, np.float32), "float32")
+    for seed in range(4):
+        yield call("random.categorical", row, key=key(seed))
+        yield call("random.categorical", flat, key=key(seed))
+        yield call("random.categorical", row, num_samples=3, key=key(seed))
+        yield call("random.categorical", column, axis=0, shape=(2, 1), key=key(seed))
+        yield call("random.categorical", impossible, key=key(seed))
     for x in (10, random(g, "int32", (7,)), random(g, "float32", (4, 3))):
         yield call("random.permutation", x, key=key(6))
     yield call("random.permutation", random(g, "float32", (4, 3)), axis=1, key=key(6))

@@ -72,6 +72,7 @@ def orders():
     for shift, axis in [(1, None), (-2, None), (1, 0), (2, -1), ((1, 2), (0, 1)), (3, (0, 1)), (5, 2), (1, 7), ((1, 2), 0)]:
         yield call("roll", random(g, "float32", (2, 3, 4), a_layout(g)), shift, axis)
         yield call("roll", random(g, "bool", (2, 3, 4), a_layout(g)), shift, axis)
+        yield call("roll", random(g, "int32", (2, 3, 4), a_layout(g)), shift=shift, axis=axis)
     g = rng("contiguous")
     for dtype in SOME:
         yield call("contiguous", random(g, dtype, (2, 3, 4), a_layout(g)))

@@ -7,6 +7,8 @@ from os import PathLike
 from types import TracebackType
 from typing import IO, Any, Literal, TypeAlias
 
+from pellucid.core import cuda as cuda
+from pellucid.core import distributed as distributed
 from pellucid.core import fast as fast
 from pellucid.core import fft as fft
 from pellucid.core import linalg as linalg
