@@ -33,7 +33,7 @@ pub(super) fn arg_reduce(context: &Context, op: ArgReduceOp, x: &In, axis: usize
         | group << 16;
     let words = [x.dtype as u32, flags, source.kept.len() as u32];
     let pipeline = context
-        .pipeline(Key { family: "arg_reduce", words: SmallVec::from_slice(&words) }, || {
+        .pipeline_by(Key { family: "arg_reduce", words: SmallVec::from_slice(&words) }, || {
             (format!("{op:?}").to_lowercase(), text(op, &source, way, shared))
         })?;
     let window = source_window(context, &source)?;

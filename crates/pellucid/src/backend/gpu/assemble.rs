@@ -112,7 +112,7 @@ pub(super) fn concatenate_at(
 }
 
 fn join(context: &Context, inputs: &[In], axis: usize, out: &Out, first_byte: u64) -> Result<()> {
-    let pipeline = context.pipeline(key("concatenate", inputs, out, axis as u32), || {
+    let pipeline = context.pipeline_by(key("concatenate", inputs, out, axis as u32), || {
         let (mut text, mut body, rank) = start(inputs, out);
         for n in 0..inputs.len() {
             text.input(out.dtype);
@@ -146,7 +146,7 @@ fn join(context: &Context, inputs: &[In], axis: usize, out: &Out, first_byte: u6
 
 /// The first input inside, the second one's only element around it.
 pub(super) fn pad(context: &Context, inputs: &[In], low: &[usize], out: &Out) -> Result<()> {
-    let pipeline = context.pipeline(key("pad", inputs, out, 0), || {
+    let pipeline = context.pipeline_by(key("pad", inputs, out, 0), || {
         let (mut text, mut body, rank) = start(inputs, out);
         text.input(out.dtype);
         text.input(out.dtype);
@@ -179,7 +179,7 @@ pub(super) fn pad(context: &Context, inputs: &[In], low: &[usize], out: &Out) ->
 
 /// The first input with a rectangular part taken from the second.
 pub(super) fn slice_update(context: &Context, inputs: &[In], spec: &SliceSpec, out: &Out) -> Result<()> {
-    let pipeline = context.pipeline(key("slice_update", inputs, out, 0), || {
+    let pipeline = context.pipeline_by(key("slice_update", inputs, out, 0), || {
         let (mut text, mut body, rank) = start(inputs, out);
         text.input(out.dtype);
         text.input(out.dtype);

@@ -200,7 +200,7 @@ fn run_rest(
         key.words.extend(pairs.key());
         key.family = "pairs";
     }
-    let pipeline = context.pipeline(key, || {
+    let pipeline = context.pipeline_by(key, || {
         let text = match &pairs {
             Some(pairs) => pairs.text(program, layout, out.dtype, shared),
             None => text(program, layout, out.dtype, shared),
@@ -238,7 +238,7 @@ fn formula_near(
     words.extend(
         layout.access.iter().zip(&dtypes).map(|(&access, &dtype)| access as u32 | (dtype as u32) << 8),
     );
-    let pipeline = context.pipeline(Key { family: name, words }, || {
+    let pipeline = context.pipeline_by(Key { family: name, words }, || {
         let (mut text, mut body) = inputs_text(layout, &dtypes, out.dtype, shared);
         let _ = writeln!(body, "    return {formula};");
         finish(&mut text, out.dtype, &body);

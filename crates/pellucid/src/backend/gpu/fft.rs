@@ -120,7 +120,7 @@ fn passes(context: &Context, runs: &Runs, first: Buffer, target: &Buffer) -> Res
         let words = [radix, u32::from(runs.inverse), u32::from(shared)];
         let key = Key { family: "fft", words: SmallVec::from_slice(&words) };
         let pipeline =
-            context.pipeline(key, || (format!("fft radix {radix}"), text(radix, runs.inverse, shared)))?;
+            context.pipeline_by(key, || (format!("fft radix {radix}"), text(radix, runs.inverse, shared)))?;
         let butterflies = runs.elements / radix as usize;
         let scale = if last { runs.scale } else { 1.0 };
         let (each, n, inner) = (runs.n / radix as usize, runs.n as u32, runs.inner as u32);

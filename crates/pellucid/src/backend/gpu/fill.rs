@@ -25,7 +25,7 @@ fn words(bits: u64, dtype: Dtype) -> SmallVec<[u32; 2]> {
 pub(super) fn full(context: &Context, value: Scalar, out: &Out) -> Result<()> {
     let dtype = out.dtype;
     let key = Key { family: "full", words: SmallVec::from_slice(&[dtype as u32]) };
-    let pipeline = context.pipeline(key, || {
+    let pipeline = context.pipeline_by(key, || {
         let mut text = Text::new(false);
         text.output(dtype);
         text.take(2);
@@ -46,7 +46,7 @@ pub(super) fn full(context: &Context, value: Scalar, out: &Out) -> Result<()> {
 pub(super) fn arange(context: &Context, start: Scalar, step: Scalar, out: &Out) -> Result<()> {
     let dtype = out.dtype;
     let key = Key { family: "arange", words: SmallVec::from_slice(&[dtype as u32]) };
-    let pipeline = context.pipeline(key, || {
+    let pipeline = context.pipeline_by(key, || {
         let mut text = Text::new(false);
         text.output(dtype);
         text.take(2);

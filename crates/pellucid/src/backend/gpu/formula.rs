@@ -34,7 +34,7 @@ impl Formula<'_> {
         words.extend(inputs.iter().flat_map(|x| [x.dtype as u32, x.shape.len() as u32]));
         let key = Key { family: self.name, words };
         let pipeline =
-            context.pipeline(key, || (self.name.to_owned(), self.text(inputs, out, shared, &body())))?;
+            context.pipeline_by(key, || (self.name.to_owned(), self.text(inputs, out, shared, &body())))?;
         let mut params: SmallVec<[u32; 48]> = SmallVec::from_slice(&[out.elements() as u32]);
         params.extend(inner_sizes(out.shape));
         let mut binds: SmallVec<[Bind; 8]> = SmallVec::new();

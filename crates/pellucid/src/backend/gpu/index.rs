@@ -145,10 +145,11 @@ pub(super) fn gather(
         u32::from(way == Way::Take) | u32::from(shared) << 1 | u32::from(vectors) << 2,
     ];
     let kind = Kind { dtype: out.dtype, indices: indices.dtype, rank, count, first, vectors };
-    let pipeline = context.pipeline(Key { family: "gather", words: SmallVec::from_slice(&words) }, || {
-        let name = if way == Way::Take { "take" } else { "take_along_axis" };
-        (name.to_owned(), kind.text(shared))
-    })?;
+    let pipeline =
+        context.pipeline_by(Key { family: "gather", words: SmallVec::from_slice(&words) }, || {
+            let name = if way == Way::Take { "take" } else { "take_along_axis" };
+            (name.to_owned(), kind.text(shared))
+        })?;
     let (source, at) = (context.window(x)?, context.window(indices)?);
     let mut params: SmallVec<[u32; 48]> = SmallVec::from_slice(&[
         out.elements() as u32,

@@ -117,10 +117,11 @@ fn multiply_once(context: &Context, product: &Product, out: &Out) -> Result<()> 
         u32::from(shared) | u32::from(by_rows) << 1,
         product.c.as_ref().map_or(u32::MAX, |(c, _)| c.dtype as u32),
     ];
-    let pipeline = context.pipeline(Key { family: "matmul", words: SmallVec::from_slice(&words) }, || {
-        let name = if product.c.is_some() { "addmm" } else { "matmul" };
-        (name.to_owned(), text(product, out.dtype, batch, shared, by_rows))
-    })?;
+    let pipeline =
+        context.pipeline_by(Key { family: "matmul", words: SmallVec::from_slice(&words) }, || {
+            let name = if product.c.is_some() { "addmm" } else { "matmul" };
+            (name.to_owned(), text(product, out.dtype, batch, shared, by_rows))
+        })?;
     let [m, n] = [rank - 2, rank - 1].map(|d| out.shape[d]);
     let k = product.a.shape[product.a.shape.len() - 1];
     let beta = product.c.as_ref().map_or(0.0, |c| c.1);

@@ -20,6 +20,7 @@ mod fill;
 mod formula;
 mod fused;
 mod index;
+mod kernel;
 mod matmul;
 mod pieces;
 mod pipeline;

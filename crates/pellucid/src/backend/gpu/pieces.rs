@@ -196,7 +196,7 @@ fn choose(
 ) -> Result<()> {
     let shared = share_memory(&positions.buffer, out.buffer) || share_memory(&winners.buffer, out.buffer);
     let key = Key { family: "choose", words: SmallVec::from_slice(&[u32::from(shared)]) };
-    let pipeline = context.pipeline(key, || {
+    let pipeline = context.pipeline_by(key, || {
         let mut text = Text::new(shared);
         text.output(Dtype::Uint32);
         text.input(Dtype::Uint32);

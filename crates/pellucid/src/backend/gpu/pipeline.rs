@@ -1,12 +1,13 @@
-//! Kernels made ready: compiled once for each text, found again by what they are for.
+//! Kernels made ready: each compiled once, and found again by what it is.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::device::Gpu;
+use super::kernel::{Cache, Kernel};
 use super::wgsl::Text;
 use crate::error::{Error, Result};
 use crate::variable;
@@ -37,8 +38,9 @@ pub(crate) struct Pipeline {
     pub source: Arc<str>,
 }
 
-/// A kernel of the user, to be compiled.
-pub(crate) struct Source {
+/// A kernel of the user: its name and text, and what it is bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Custom {
     pub label: String,
     pub text: String,
     /// The same in Metal's language, and its workgroup.
@@ -63,7 +65,7 @@ struct Bindings {
 
 /// The compiled kernels of a device.
 pub(crate) struct Pipelines {
-    known: RwLock<HashMap<Key, Arc<Pipeline>>>,
+    known: Cache<Arc<Pipeline>>,
     layouts: Mutex<HashMap<Bindings, wgpu::BindGroupLayout>>,
 }
 
@@ -75,31 +77,45 @@ pub(crate) fn validating() -> bool {
 
 impl Pipelines {
     pub fn new() -> Pipelines {
-        Pipelines { known: RwLock::new(HashMap::new()), layouts: Mutex::new(HashMap::new()) }
+        Pipelines { known: Cache::new(), layouts: Mutex::new(HashMap::new()) }
     }
 
-    /// The kernel for a key, compiled from what `write` gives (a name and the text) if it is new.
+    /// A kernel, compiled if it is new.
     ///
     /// # Errors
     /// [`Error::Internal`] if the text does not compile.
-    pub fn get(&self, gpu: &Gpu, key: Key, write: impl FnOnce() -> (String, Text)) -> Result<Arc<Pipeline>> {
-        if let Some(known) = self.known.read().get(&key) {
-            return Ok(known.clone());
+    pub fn get<K: Kernel>(&self, gpu: &Gpu, kernel: &K) -> Result<Arc<Pipeline>> {
+        if let Some(known) = self.known.get(kernel) {
+            return Ok(known);
+        }
+        let made = Arc::new(self.compile(gpu, kernel.label(), kernel.text())?);
+        Ok(self.known.keep(kernel.clone(), made))
+    }
+
+    /// The kernel for a key, compiled from what `write` gives (a name and the text) if it is new.
+    pub fn get_by(
+        &self,
+        gpu: &Gpu,
+        key: Key,
+        write: impl FnOnce() -> (String, Text),
+    ) -> Result<Arc<Pipeline>> {
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known);
         }
         let (label, text) = write();
         let made = Arc::new(self.compile(gpu, label, text)?);
-        Ok(self.known.write().entry(key).or_insert(made).clone())
+        Ok(self.known.keep(key, made))
     }
 
     /// A kernel of the user.
     ///
     /// # Errors
     /// [`Error::Argument`] if the device's compiler refuses the text.
-    pub fn get_custom(&self, gpu: &Gpu, key: Key, write: impl FnOnce() -> Source) -> Result<Arc<Pipeline>> {
-        if let Some(known) = self.known.read().get(&key) {
-            return Ok(known.clone());
+    pub fn get_custom(&self, gpu: &Gpu, kernel: Custom) -> Result<Arc<Pipeline>> {
+        if let Some(known) = self.known.get(&kernel) {
+            return Ok(known);
         }
-        let Source { label, text, msl, outputs, inputs, shared } = write();
+        let Custom { label, text, msl, outputs, inputs, shared } = kernel.clone();
         let layout =
             self.layout(gpu, Bindings { outputs, inputs, shared, tiles: 0, flags: false, params: false });
         let pipeline = gpu
@@ -125,12 +141,12 @@ impl Pipelines {
             params: 0,
             source: msl.map_or(text, |(msl, _)| msl).into(),
         });
-        Ok(self.known.write().entry(key).or_insert(made).clone())
+        Ok(self.known.keep(kernel, made))
     }
 
     /// Names and texts of all kernels compiled so far.
     pub fn sources(&self) -> Vec<(String, Arc<str>)> {
-        self.known.read().values().map(|p| (p.label.clone(), p.source.clone())).collect()
+        self.known.values().iter().map(|p| (p.label.clone(), p.source.clone())).collect()
     }
 
     fn compile(&self, gpu: &Gpu, label: String, text: Text) -> Result<Pipeline> {

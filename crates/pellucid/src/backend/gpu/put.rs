@@ -50,7 +50,7 @@ fn find_winners(
     let shared = share_memory(indices.buffer, winners);
     let words = [indices.dtype as u32, rank as u32 | (axis as u32) << 8, u32::from(shared)];
     let pipeline =
-        context.pipeline(Key { family: "put_winners", words: SmallVec::from_slice(&words) }, || {
+        context.pipeline_by(Key { family: "put_winners", words: SmallVec::from_slice(&words) }, || {
             let mut text = Text::new(shared);
             text.flags = true;
             text.output_of("atomic<u32>");
@@ -102,7 +102,7 @@ fn write(context: &Context, inputs: &[In], out: &Out, winners: Bind) -> Result<(
     let rank = out.shape.len();
     let shared = [x.buffer, values.buffer, winners.buffer].iter().any(|b| share_memory(b, out.buffer));
     let words = [out.dtype as u32, rank as u32, u32::from(shared)];
-    let pipeline = context.pipeline(Key { family: "put", words: SmallVec::from_slice(&words) }, || {
+    let pipeline = context.pipeline_by(Key { family: "put", words: SmallVec::from_slice(&words) }, || {
         let mut text = Text::new(shared);
         text.output(out.dtype);
         text.input(Dtype::Uint32);

@@ -48,7 +48,7 @@ pub(super) fn random_bits(context: &Context, keys: &In, width: u8, out: &Out) ->
 /// The words of one key: an invocation makes a vector of the first half, and of the second one what comes with it.
 fn pairs_of_vectors(context: &Context, keys: &In, out: &Out) -> Result<()> {
     let key = Key { family: "random_vectors", words: SmallVec::new() };
-    let pipeline = context.pipeline(key, || {
+    let pipeline = context.pipeline_by(key, || {
         let mut text = Text::new(false);
         text.output_of("vec4<u64>");
         text.input(Dtype::Uint32);
@@ -93,7 +93,7 @@ fn words(context: &Context, keys: &In, width: u8, out: &Out) -> Result<()> {
     let shared = shares(std::slice::from_ref(keys), out.buffer);
     let words = [out.dtype as u32, axes as u32, u32::from(shared)];
     let pipeline =
-        context.pipeline(Key { family: "random_bits", words: SmallVec::from_slice(&words) }, || {
+        context.pipeline_by(Key { family: "random_bits", words: SmallVec::from_slice(&words) }, || {
             let mut text = Text::new(shared);
             text.output(out.dtype);
             text.input(Dtype::Uint32);

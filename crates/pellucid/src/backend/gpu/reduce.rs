@@ -302,10 +302,11 @@ fn stage(
         kept as u32,
         reduced as u32,
     ];
-    let pipeline = context.pipeline(Key { family: "reduce", words: SmallVec::from_slice(&words) }, || {
-        let label = format!("{combine:?}_{}", if rows { "rows" } else { "columns" }).to_lowercase();
-        (label, text(combine, acc, source, rows.then(|| row_group(context.gpu)), shared, vectors))
-    })?;
+    let pipeline =
+        context.pipeline_by(Key { family: "reduce", words: SmallVec::from_slice(&words) }, || {
+            let label = format!("{combine:?}_{}", if rows { "rows" } else { "columns" }).to_lowercase();
+            (label, text(combine, acc, source, rows.then(|| row_group(context.gpu)), shared, vectors))
+        })?;
     let window = source_window(context, source)?;
     let mut params: SmallVec<[u32; 24]> = SmallVec::from_slice(&[
         outputs as u32,

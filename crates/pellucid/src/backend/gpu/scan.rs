@@ -155,10 +155,11 @@ fn launch(
         [task.reverse, task.inclusive, many, shared, source.partial, pass.is_totals(), before.is_some()];
     let flags = flags.iter().enumerate().fold(0, |all, (i, &flag)| all | u32::from(flag) << i);
     let words = [task.combine as u32, task.acc as u32, task.of as u32, flags, source.kept.len() as u32];
-    let pipeline = context.pipeline(Key { family: "scan", words: SmallVec::from_slice(&words) }, || {
-        let name = if pass.is_totals() { "scan_totals" } else { "scan" };
-        (format!("{name}_{:?}", task.combine).to_lowercase(), text(task, pass, many, shared))
-    })?;
+    let pipeline =
+        context.pipeline_by(Key { family: "scan", words: SmallVec::from_slice(&words) }, || {
+            let name = if pass.is_totals() { "scan_totals" } else { "scan" };
+            (format!("{name}_{:?}", task.combine).to_lowercase(), text(task, pass, many, shared))
+        })?;
     let window = source_window(context, source)?;
     let (length, stride) = source.reduced[0];
     let mut params: SmallVec<[u32; 24]> = SmallVec::from_slice(&[

@@ -70,7 +70,7 @@ pub(super) fn run(context: &Context, sequence: &In, values: &In, right: bool, ou
     let words = [sequence.dtype as u32, u32::from(right), u32::from(shared)];
     let key = Key { family: "searchsorted", words: SmallVec::from_slice(&words) };
     let dtype = sequence.dtype;
-    let pipeline = context.pipeline(key, || ("searchsorted".to_owned(), text(dtype, right, shared)))?;
+    let pipeline = context.pipeline_by(key, || ("searchsorted".to_owned(), text(dtype, right, shared)))?;
     let (sorted, wanted) = (context.window(sequence)?, context.window(&values)?);
     let count = out.elements();
     let params = [

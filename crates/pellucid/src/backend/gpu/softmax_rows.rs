@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context, x: &In, axes: &[usize], out: &Out) -> Resul
     let words = [flags, plan.each as u32, source.kept.len() as u32];
     let key = Key { family: "softmax_rows", words: SmallVec::from_slice(&words) };
     let pipeline = context
-        .pipeline(key, || ("softmax".to_owned(), text(&plan, source.kept.len(), shared, subgroups)))?;
+        .pipeline_by(key, || ("softmax".to_owned(), text(&plan, source.kept.len(), shared, subgroups)))?;
     let window = source_window(context, &source)?;
     let n = x.shape[x.shape.len() - 1];
     let rows = out.elements() / n;

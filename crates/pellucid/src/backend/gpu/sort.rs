@@ -204,9 +204,10 @@ fn sort_blocks(context: &Context, items: Items, x: &In, axis: usize, target: &Bu
     let shared = share_memory(x.buffer, target);
     let words =
         [items.of as u32, u32::from(items.positions) | u32::from(shared) << 1, source.kept.len() as u32];
-    let pipeline = context.pipeline(Key { family: "sort", words: SmallVec::from_slice(&words) }, || {
-        ("sort_blocks".to_owned(), block_text(items, &source, shared))
-    })?;
+    let pipeline = context
+        .pipeline_by(Key { family: "sort", words: SmallVec::from_slice(&words) }, || {
+            ("sort_blocks".to_owned(), block_text(items, &source, shared))
+        })?;
     let window = source_window(context, &source)?;
     let (n, block) = (x.shape[axis], items.block());
     // Short runs share a block.
@@ -299,9 +300,10 @@ fn merge(
 ) -> Result<()> {
     let shared = share_memory(from, to);
     let words = [items.of as u32, u32::from(items.positions) | u32::from(shared) << 1];
-    let pipeline = context.pipeline(Key { family: "merge", words: SmallVec::from_slice(&words) }, || {
-        ("sort_merge".to_owned(), merge_text(items, shared))
-    })?;
+    let pipeline = context
+        .pipeline_by(Key { family: "merge", words: SmallVec::from_slice(&words) }, || {
+            ("sort_merge".to_owned(), merge_text(items, shared))
+        })?;
     let chunks = n.div_ceil(IN_A_ROW);
     let params = [runs, n, width, chunks].map(|v| v as u32);
     let bytes = (runs * n * items.bytes()) as u64;
@@ -364,26 +366,27 @@ fn write(context: &Context, items: Items, from: &Buffer, axis: usize, out: &Out)
     let shared = share_memory(from, out.buffer);
     let words = [items.of as u32, u32::from(items.positions) | u32::from(shared) << 1];
     let target = if items.positions { Dtype::Uint32 } else { carrier(items.of) };
-    let pipeline = context.pipeline(Key { family: "sorted", words: SmallVec::from_slice(&words) }, || {
-        let mut text = Text::new(shared);
-        text.output(target);
-        text.input_of(items.ty());
-        // Elements, length of a run, distance of its elements.
-        text.take(3);
-        let (functions, value) = items.result();
-        let _ = write!(
-            text.body,
-            "{functions}fn value(i: u32) -> {ty} {{
+    let pipeline =
+        context.pipeline_by(Key { family: "sorted", words: SmallVec::from_slice(&words) }, || {
+            let mut text = Text::new(shared);
+            text.output(target);
+            text.input_of(items.ty());
+            // Elements, length of a run, distance of its elements.
+            text.take(3);
+            let (functions, value) = items.result();
+            let _ = write!(
+                text.body,
+                "{functions}fn value(i: u32) -> {ty} {{
     let run = (i / (p.p1 * p.p2)) * p.p2 + i % p.p2;
     let v = in0[run * p.p1 + (i / p.p2) % p.p1];
     return {value};
 }}
 ",
-            ty = wgsl::scalar(target)
-        );
-        text.map_entry(target);
-        ("sort_end".to_owned(), text)
-    })?;
+                ty = wgsl::scalar(target)
+            );
+            text.map_entry(target);
+            ("sort_end".to_owned(), text)
+        })?;
     let inner: usize = out.shape[axis + 1..].iter().product();
     let params = [out.elements() as u32, out.shape[axis] as u32, inner as u32];
     let bytes = (out.elements() * items.bytes()) as u64;

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::check::Check;
 use super::device::Gpu;
+use super::kernel::Kernel;
 use super::pipeline::{Key, Pipeline};
 pub(super) use super::record::share_memory;
 use super::record::{Bind, Dispatch, Recorder};
@@ -108,8 +109,13 @@ impl Context {
         transfer::allocate(self.gpu, request, self.op)
     }
 
-    pub fn pipeline(&self, key: Key, write: impl FnOnce() -> (String, Text)) -> Result<Arc<Pipeline>> {
-        self.gpu.pipelines.get(self.gpu, key, write)
+    pub fn pipeline_by(&self, key: Key, write: impl FnOnce() -> (String, Text)) -> Result<Arc<Pipeline>> {
+        self.gpu.pipelines.get_by(self.gpu, key, write)
+    }
+
+    /// A kernel, compiled if it is new.
+    pub fn pipeline<K: Kernel>(&self, kernel: &K) -> Result<Arc<Pipeline>> {
+        self.gpu.pipelines.get(self.gpu, kernel)
     }
 
     pub fn launch(

@@ -28,7 +28,7 @@ pub(in crate::backend::gpu) fn lanes(gpu: &'static Gpu, stream: Stream) -> u32 {
 
 #[track_caller]
 fn ask(gpu: &'static Gpu, stream: Stream) -> Result<u32> {
-    let pipeline = gpu.pipelines.get(gpu, Key { family: "lanes", words: SmallVec::new() }, || {
+    let pipeline = gpu.pipelines.get_by(gpu, Key { family: "lanes", words: SmallVec::new() }, || {
         let mut text = Text::new(false);
         text.output(Dtype::Uint32);
         text.body.push_str(

@@ -198,7 +198,7 @@ fn multiply(context: &Context, sizes: Sizes, a: &Buffer, b: &Buffer, out: &Buffe
                 binds.push(tile(b, 0, (batch * depth + k) * columns + column));
             }
             let words = SmallVec::from_slice(&[pairs as u32, u32::from(adds)]);
-            let pipeline = context.pipeline(Key { family: "matmul_tiles", words }, || {
+            let pipeline = context.pipeline_by(Key { family: "matmul_tiles", words }, || {
                 ("matmul".to_owned(), text(pairs, adds))
             })?;
             let (row, column) = (row * SIDE, column * SIDE);
@@ -270,7 +270,7 @@ fn pack(context: &Context, x: &In, out: &Out, sizes: Sizes, side: Side, packed: 
     let batch = out.shape.len() - 2;
     let (length, tiles) = (side.length(sizes), side.tiles(sizes));
     let words = SmallVec::from_slice(&[x.dtype as u32, batch as u32, u32::from(side == Side::Rows)]);
-    let pipeline = context.pipeline(Key { family: "matmul_pack", words }, || {
+    let pipeline = context.pipeline_by(Key { family: "matmul_pack", words }, || {
         ("matmul_pack".to_owned(), pack_text(x.dtype, batch, side))
     })?;
     let window = context.window(x)?;

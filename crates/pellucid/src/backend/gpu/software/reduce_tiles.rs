@@ -65,7 +65,7 @@ pub(in crate::backend::gpu) fn run(
     };
     let words = [combine as usize, acc as usize, source.dtype as usize, count, words[0], words[1]];
     let key = Key { family: "reduce_tiles", words: words.iter().map(|&w| w as u32).collect() };
-    let pipeline = context.pipeline(key, || {
+    let pipeline = context.pipeline_by(key, || {
         let label = format!("{combine:?}_tiles").to_lowercase();
         (label, text(combine, acc, source.dtype, count, cut))
     })?;

@@ -76,8 +76,8 @@ impl Tiles {
         key.words.push(self.count as u32);
         key.words.extend(self.reads.iter().map(|&read| read as u32));
         let key = Key { family: "tiles", ..key };
-        let pipeline =
-            context.pipeline(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
+        let pipeline = context
+            .pipeline_by(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
         let each = self.count * ELEMENTS;
         let groups = (ELEMENTS / VECTOR) as u32 / GROUP;
         for first in (0..out.elements() - each + 1).step_by(each) {

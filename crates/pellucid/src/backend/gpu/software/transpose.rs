@@ -52,8 +52,8 @@ impl Transposed {
         debug_assert!(!share_memory(x.buffer, out));
         let Transposed { rows, columns, count } = self;
         let words = SmallVec::from_slice(&[rows as u32, count as u32]);
-        let pipeline =
-            context.pipeline(Key { family: "transpose", words }, || ("transpose".to_owned(), self.text()))?;
+        let pipeline = context
+            .pipeline_by(Key { family: "transpose", words }, || ("transpose".to_owned(), self.text()))?;
         // Columns of a tile.
         let width = ELEMENTS / rows;
         for first in (0..columns / width).step_by(count) {
