@@ -10,16 +10,11 @@ use super::clock::Clock;
 use super::pipeline::Pipelines;
 use super::submit::Submissions;
 use super::transfer;
-use super::wgsl::TILE_BYTES;
 use crate::device::{Device, DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
 use crate::fork;
 use crate::memory;
 use crate::variable;
-
-/// Tiles (see `software`) that a launch can have on every device that has them, and at most.
-const LEAST_PANES: usize = 8;
-const MOST_PANES: usize = 15;
 
 /// One graphics processor, opened.
 pub(crate) struct Gpu {
@@ -32,7 +27,7 @@ pub(crate) struct Gpu {
     pub submissions: Submissions,
     pub clock: Clock,
     pub info: DeviceInfo,
-    /// See [`lanes`](super::software::lanes::lanes).
+    /// Invocations of a subgroup, once a kernel was asked for it.
     pub lanes: OnceLock<u32>,
     faults: Arc<Faults>,
 }
@@ -279,24 +274,6 @@ impl Gpu {
         static AS_HARDWARE: LazyLock<bool> =
             LazyLock::new(|| variable::flag("PELLUCID_HARDWARE_KERNELS") == Some(true));
         self.info.device_type == "software" && !*AS_HARDWARE
-    }
-
-    /// Whether kernels read and write vectors of 64-bit pairs.
-    pub fn has_vectors(&self) -> bool {
-        self.is_software() && self.has(wgpu::Features::SHADER_INT64)
-    }
-
-    /// Whether kernels read large arrays through tiles of uniform memory.
-    pub fn has_tiles(&self) -> bool {
-        let large = self.limits.max_uniform_buffer_binding_size >= TILE_BYTES as u64;
-        self.has_vectors()
-            && large
-            && self.limits.max_uniform_buffers_per_shader_stage as usize >= LEAST_PANES
-    }
-
-    /// Tiles of one launch. More than this many would make its text long without saving much.
-    pub fn most_tiles(&self) -> usize {
-        (self.limits.max_uniform_buffers_per_shader_stage as usize).min(MOST_PANES)
     }
 
     pub fn has(&self, feature: wgpu::Features) -> bool {

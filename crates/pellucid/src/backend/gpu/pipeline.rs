@@ -4,20 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use smallvec::SmallVec;
 
 use super::device::Gpu;
 use super::kernel::{Cache, Kernel};
 use super::wgsl::Text;
 use crate::error::{Error, Result};
 use crate::variable;
-
-/// What a kernel is for: its family, and the numbers that its text depends on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    pub family: &'static str,
-    pub words: SmallVec<[u32; 24]>,
-}
 
 /// A kernel ready to launch.
 pub(crate) struct Pipeline {
@@ -56,8 +48,8 @@ struct Bindings {
     outputs: u32,
     inputs: u32,
     shared: bool,
-    /// Inputs that are tiles of uniform memory, a bit each; there are none beyond 64.
-    tiles: u64,
+    /// Inputs that lie in uniform memory, a bit each; there are none beyond 64.
+    uniforms: u64,
     flags: bool,
     /// Parameters come from a buffer, bound last.
     params: bool,
@@ -92,21 +84,6 @@ impl Pipelines {
         Ok(self.known.keep(kernel.clone(), made))
     }
 
-    /// The kernel for a key, compiled from what `write` gives (a name and the text) if it is new.
-    pub fn get_by(
-        &self,
-        gpu: &Gpu,
-        key: Key,
-        write: impl FnOnce() -> (String, Text),
-    ) -> Result<Arc<Pipeline>> {
-        if let Some(known) = self.known.get(&key) {
-            return Ok(known);
-        }
-        let (label, text) = write();
-        let made = Arc::new(self.compile(gpu, label, text)?);
-        Ok(self.known.keep(key, made))
-    }
-
     /// A kernel of the user.
     ///
     /// # Errors
@@ -117,7 +94,7 @@ impl Pipelines {
         }
         let Custom { label, text, msl, outputs, inputs, shared } = kernel.clone();
         let layout =
-            self.layout(gpu, Bindings { outputs, inputs, shared, tiles: 0, flags: false, params: false });
+            self.layout(gpu, Bindings { outputs, inputs, shared, uniforms: 0, flags: false, params: false });
         let pipeline = gpu
             .guarded(|| match &msl {
                 Some((msl, workgroup)) if gpu.has(wgpu::Features::PASSTHROUGH_SHADERS) => {
@@ -151,12 +128,12 @@ impl Pipelines {
 
     fn compile(&self, gpu: &Gpu, label: String, text: Text) -> Result<Pipeline> {
         let (buffers, params, flags) = (text.inputs + 1, text.params + 1, text.flags);
-        let (shared, tiles) = (text.shared, text.tiles);
+        let (shared, uniforms) = (text.shared, text.uniforms);
         let most = if gpu.has(wgpu::Features::IMMEDIATES) { gpu.limits.max_immediate_size } else { 0 };
         let immediates = params * 4 <= most as usize;
         let source = text.finish(immediates);
         let bindings =
-            Bindings { outputs: 1, inputs: buffers - 1, shared, tiles, flags, params: !immediates };
+            Bindings { outputs: 1, inputs: buffers - 1, shared, uniforms, flags, params: !immediates };
         let layout = self.layout(gpu, bindings);
         let failed = |error: String| {
             Error::internal("gpu", format!("kernel {label} does not compile: {error}\n{source}"))
@@ -190,15 +167,15 @@ impl Pipelines {
     fn layout(&self, gpu: &Gpu, bindings: Bindings) -> wgpu::BindGroupLayout {
         use wgpu::BufferBindingType::{Storage, Uniform};
         let make = || {
-            let Bindings { outputs, inputs, shared, tiles, flags, params } = bindings;
+            let Bindings { outputs, inputs, shared, uniforms, flags, params } = bindings;
             let buffers = outputs + inputs;
             let last = buffers + u32::from(flags);
             let entries: Vec<_> = (0..last + u32::from(params))
                 .map(|binding| {
                     let input = binding >= outputs && binding < buffers;
                     let read_only = input && !shared || binding == last;
-                    let tile = input && tiles.unbounded_shr(binding - outputs) & 1 == 1;
-                    buffer_entry(binding, if tile { Uniform } else { Storage { read_only } })
+                    let uniform = input && uniforms.unbounded_shr(binding - outputs) & 1 == 1;
+                    buffer_entry(binding, if uniform { Uniform } else { Storage { read_only } })
                 })
                 .collect();
             gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {

@@ -8,11 +8,10 @@ use smallvec::SmallVec;
 use super::check::Check;
 use super::device::Gpu;
 use super::kernel::Kernel;
-use super::pipeline::{Key, Pipeline};
+use super::pipeline::Pipeline;
 pub(super) use super::record::share_memory;
 use super::record::{Bind, Dispatch, Recorder};
 use super::transfer;
-use super::wgsl::Text;
 use crate::array::Dtype;
 use crate::call_site::CallSite;
 use crate::error::{Error, Result};
@@ -107,10 +106,6 @@ impl Context {
         let stream = self.stream.index() as u32;
         let request = Request { function: "eval", bytes: bytes.max(4), stream, site: self.site };
         transfer::allocate(self.gpu, request, self.op)
-    }
-
-    pub fn pipeline_by(&self, key: Key, write: impl FnOnce() -> (String, Text)) -> Result<Arc<Pipeline>> {
-        self.gpu.pipelines.get_by(self.gpu, key, write)
     }
 
     /// A kernel, compiled if it is new.
