@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::pipeline::Key;
+use super::kernel::Kernel;
+use super::pipeline::Pipeline;
 use super::record::{Bind, folded};
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, GROUP, Text};
-use crate::array::{Shape, Strides};
+use crate::array::{Dtype, Shape, Strides};
 use crate::error::Result;
 use crate::memory::Buffer;
 use crate::op::SliceSpec;
@@ -18,7 +19,7 @@ type Params = SmallVec<[u32; 48]>;
 /// Launches a kernel that makes each word of the output on its own.
 pub(super) fn launch(
     context: &Context,
-    pipeline: &super::pipeline::Pipeline,
+    pipeline: &Pipeline,
     out: &Out,
     inputs: &[Bind],
     params: &[u32],
@@ -29,7 +30,7 @@ pub(super) fn launch(
 /// As [`launch`], for an output that begins `start` bytes into its buffer, a multiple of 256.
 fn launch_at(
     context: &Context,
-    pipeline: &super::pipeline::Pipeline,
+    pipeline: &Pipeline,
     out: &Out,
     start: u64,
     inputs: &[Bind],
@@ -48,31 +49,35 @@ pub(super) fn inner_sizes(shape: &[usize]) -> impl Iterator<Item = u32> + '_ {
     shape.iter().skip(1).map(|&d| d as u32)
 }
 
-fn start(inputs: &[In], out: &Out) -> (Text, String, usize) {
-    let mut text = Text::new(shares(inputs, out.buffer));
-    text.output(out.dtype);
-    text.take(1);
-    let rank = out.shape.len();
-    let sizes = text.take(rank.saturating_sub(1));
-    let mut body = String::new();
-    positions(&mut body, "c", "i", rank, sizes);
-    (text, body, rank)
+/// What the texts of all these kernels depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Target {
+    dtype: Dtype,
+    rank: usize,
+    shared: bool,
 }
 
-fn finish(text: &mut Text, out: &Out, body: &str) {
-    let _ = write!(text.body, "fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(out.dtype));
-    text.map_entry(out.dtype);
-}
+impl Target {
+    fn of(inputs: &[In], out: &Out) -> Target {
+        Target { dtype: out.dtype, rank: out.shape.len(), shared: shares(inputs, out.buffer) }
+    }
 
-fn key(family: &'static str, inputs: &[In], out: &Out, more: u32) -> Key {
-    let words = [
-        out.dtype as u32,
-        out.shape.len() as u32,
-        inputs.len() as u32,
-        u32::from(shares(inputs, out.buffer)),
-        more,
-    ];
-    Key { family, words: SmallVec::from_slice(&words) }
+    /// The text and the body of its function, which knows the position of its element.
+    fn start(self) -> (Text, String) {
+        let mut text = Text::new(self.shared);
+        text.output(self.dtype);
+        text.take(1);
+        let sizes = text.take(self.rank.saturating_sub(1));
+        let mut body = String::new();
+        positions(&mut body, "c", "i", self.rank, sizes);
+        (text, body)
+    }
+
+    fn finish(self, mut text: Text, body: &str) -> Text {
+        let _ = write!(text.body, "fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(self.dtype));
+        text.map_entry(self.dtype);
+        text
+    }
 }
 
 /// Joins arrays along an axis: as many as a kernel can read at once; more of them in groups, which are joined again.
@@ -111,22 +116,40 @@ pub(super) fn concatenate_at(
     join(context, &views, axis, out, start)
 }
 
-fn join(context: &Context, inputs: &[In], axis: usize, out: &Out, first_byte: u64) -> Result<()> {
-    let pipeline = context.pipeline(key("concatenate", inputs, out, axis as u32), || {
-        let (mut text, mut body, rank) = start(inputs, out);
-        for n in 0..inputs.len() {
-            text.input(out.dtype);
+/// So many arrays one behind the other. Parameters: elements, sizes; for each input its end, offset and strides.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Concatenate {
+    target: Target,
+    inputs: usize,
+    axis: usize,
+}
+
+impl Kernel for Concatenate {
+    fn label(&self) -> String {
+        "concatenate".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let &Concatenate { target, inputs, axis } = self;
+        let (mut text, mut body) = target.start();
+        let rank = target.rank;
+        for n in 0..inputs {
+            text.input(target.dtype);
             let (end, offset, strides) = (text.take(1), text.take(1), text.take(rank));
             let at = position_sum(&format!("p.p{offset}"), "c", rank, strides);
-            if n + 1 < inputs.len() {
+            if n + 1 < inputs {
                 let _ = writeln!(body, "    if (c{axis} < p.p{end}) {{ return ld{n}({at}); }}");
             } else {
                 let _ = writeln!(body, "    return ld{n}({at});");
             }
         }
-        finish(&mut text, out, &body);
-        ("concatenate".to_owned(), text)
-    })?;
+        target.finish(text, &body)
+    }
+}
+
+fn join(context: &Context, inputs: &[In], axis: usize, out: &Out, first_byte: u64) -> Result<()> {
+    let kernel = Concatenate { target: Target::of(inputs, out), inputs: inputs.len(), axis };
+    let pipeline = context.pipeline(&kernel)?;
     let mut params: Params = SmallVec::from_slice(&[out.elements() as u32]);
     params.extend(inner_sizes(out.shape));
     let mut binds: SmallVec<[Bind; 8]> = SmallVec::new();
@@ -144,12 +167,23 @@ fn join(context: &Context, inputs: &[In], axis: usize, out: &Out, first_byte: u6
     launch_at(context, &pipeline, out, first_byte, &binds, &params)
 }
 
-/// The first input inside, the second one's only element around it.
-pub(super) fn pad(context: &Context, inputs: &[In], low: &[usize], out: &Out) -> Result<()> {
-    let pipeline = context.pipeline(key("pad", inputs, out, 0), || {
-        let (mut text, mut body, rank) = start(inputs, out);
-        text.input(out.dtype);
-        text.input(out.dtype);
+/// An array inside, one element around it. Parameters: elements, sizes, offsets, strides, where it begins, its sizes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Pad {
+    target: Target,
+}
+
+impl Kernel for Pad {
+    fn label(&self) -> String {
+        "pad".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let target = self.target;
+        let (mut text, mut body) = target.start();
+        let rank = target.rank;
+        text.input(target.dtype);
+        text.input(target.dtype);
         let (offset, value) = (text.take(1), text.take(1));
         let (strides, lows, sizes) = (text.take(rank), text.take(rank), text.take(rank));
         let inside: Vec<String> =
@@ -157,9 +191,13 @@ pub(super) fn pad(context: &Context, inputs: &[In], low: &[usize], out: &Out) ->
         let condition = if rank == 0 { "true".to_owned() } else { inside.join(" && ") };
         let at = position_sum(&format!("p.p{offset}"), "c", rank, strides);
         let _ = writeln!(body, "    if ({condition}) {{ return ld0({at}); }}\n    return ld1(p.p{value});");
-        finish(&mut text, out, &body);
-        ("pad".to_owned(), text)
-    })?;
+        target.finish(text, &body)
+    }
+}
+
+/// The first input inside, the second one's only element around it.
+pub(super) fn pad(context: &Context, inputs: &[In], low: &[usize], out: &Out) -> Result<()> {
+    let pipeline = context.pipeline(&Pad { target: Target::of(inputs, out) })?;
     let (x, value) = (&inputs[0], &inputs[1]);
     let (source, around) = (context.window(x)?, context.window(value)?);
     let mut params: Params = SmallVec::from_slice(&[out.elements() as u32]);
@@ -177,12 +215,24 @@ pub(super) fn pad(context: &Context, inputs: &[In], low: &[usize], out: &Out) ->
     launch(context, &pipeline, out, &[source.bind, around.bind], &params)
 }
 
-/// The first input with a rectangular part taken from the second.
-pub(super) fn slice_update(context: &Context, inputs: &[In], spec: &SliceSpec, out: &Out) -> Result<()> {
-    let pipeline = context.pipeline(key("slice_update", inputs, out, 0), || {
-        let (mut text, mut body, rank) = start(inputs, out);
-        text.input(out.dtype);
-        text.input(out.dtype);
+/// An array with a part of another. Parameters: elements, sizes; offset and strides of both; for each axis the start, the
+/// sign and size of the step, and the size of the part.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct SliceUpdate {
+    target: Target,
+}
+
+impl Kernel for SliceUpdate {
+    fn label(&self) -> String {
+        "slice_update".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let target = self.target;
+        let (mut text, mut body) = target.start();
+        let rank = target.rank;
+        text.input(target.dtype);
+        text.input(target.dtype);
         let (offset, strides) = (text.take(1), text.take(rank));
         let (from, ways) = (text.take(1), text.take(rank));
         let first = text.take(rank * 4);
@@ -202,9 +252,13 @@ pub(super) fn slice_update(context: &Context, inputs: &[In], spec: &SliceSpec, o
             "    if ({}) {{ return ld1({at}); }}\n    return ld0({else_at});",
             inside.join(" && ")
         );
-        finish(&mut text, out, &body);
-        ("slice_update".to_owned(), text)
-    })?;
+        target.finish(text, &body)
+    }
+}
+
+/// The first input with a rectangular part taken from the second.
+pub(super) fn slice_update(context: &Context, inputs: &[In], spec: &SliceSpec, out: &Out) -> Result<()> {
+    let pipeline = context.pipeline(&SliceUpdate { target: Target::of(inputs, out) })?;
     let (source, update) = (context.window(&inputs[0])?, context.window(&inputs[1])?);
     let mut params: Params = SmallVec::from_slice(&[out.elements() as u32]);
     params.extend(inner_sizes(out.shape));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::formula::{Formula, places};
+use super::formula::{self, Formula, Signature, places};
 use super::tensor::{Context, In, Out};
 use crate::error::Result;
 use crate::op::ConvSpec;
@@ -24,15 +24,30 @@ pub(super) fn conv(context: &Context, spec: &ConvSpec, inputs: &[In], out: &Out)
             spec.low[axis] as i32 as u32,
         ]);
     }
-    let formula = Formula { name: "conv_general", variant: &[u32::from(spec.flip)], numbers: &numbers };
-    formula.launch(context, inputs, out, || {
+    formula::run(context, Convolution { flip: spec.flip }, &numbers, inputs, out)
+}
+
+/// The sum over all taps. Numbers: channels of a group, outputs of a group; for each axis the input's size, taps, stride,
+/// dilation, distance of the input's elements, padding.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Convolution {
+    flip: bool,
+}
+
+impl Formula for Convolution {
+    fn label(&self) -> &'static str {
+        "conv_general"
+    }
+
+    fn body(&self, signature: &Signature) -> String {
+        let n = signature.rank - 2;
         let out_channel = format!("c{}", n + 1);
         let mut text = format!("    let base = {out_channel} / n1 * n0;\n    var sum = 0.0;\n");
         let mut close = String::new();
         for axis in 0..n {
             let number = |k: usize| format!("n{}", 2 + axis * 6 + k);
             let [size, taps, stride, dilation, spread, low] = [0, 1, 2, 3, 4, 5].map(number);
-            let tap = if spec.flip { format!("{taps} - 1u - k{axis}") } else { format!("k{axis}") };
+            let tap = if self.flip { format!("{taps} - 1u - k{axis}") } else { format!("k{axis}") };
             let _ = write!(
                 text,
                 "    for (var k{axis} = 0u; k{axis} < {taps}; k{axis} = k{axis} + 1u) {{
@@ -56,5 +71,5 @@ pub(super) fn conv(context: &Context, spec: &ConvSpec, inputs: &[In], out: &Out)
             taps.join(", ")
         );
         text
-    })
+    }
 }

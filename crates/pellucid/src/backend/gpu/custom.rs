@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::device::Gpu;
 use super::fill;
-use super::pipeline::{Key, Source};
+use super::pipeline::Custom;
 use super::record::{Bind, share_memory};
 use super::tensor::{Context, In, Out};
 use crate::array::Dtype;
@@ -69,17 +69,15 @@ pub(super) fn run(context: &Context, spec: &CustomKernel, inputs: &[In], outs: &
     let shared = read.iter().any(|x| written.iter().any(|out| share_memory(x.buffer, out.buffer)));
     let shapes: Vec<&[usize]> = inputs.iter().map(|x| x.shape).collect();
     let (text, _) = spec.wgsl(shared, &shapes);
-    let hash = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
-    let words = [hash as u32, (hash >> 32) as u32, u32::from(shared)];
-    let key = Key { family: "custom", words: SmallVec::from_slice(&words) };
-    let pipeline = context.gpu.pipelines.get_custom(context.gpu, key, || Source {
+    let kernel = Custom {
         label: spec.name.clone(),
         text,
         msl: spec.msl.clone().map(|msl| (msl, spec.workgroup)),
         outputs: spec.outputs.len() as u32,
         inputs: spec.inputs.len() as u32,
         shared,
-    })?;
+    };
+    let pipeline = context.gpu.pipelines.get_custom(context.gpu, kernel)?;
     let groups = spec.groups();
     if groups.contains(&0) {
         return Ok(());

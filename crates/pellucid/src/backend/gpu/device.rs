@@ -10,7 +10,6 @@ use super::clock::Clock;
 use super::pipeline::Pipelines;
 use super::submit::Submissions;
 use super::transfer;
-use super::wgsl::TILE_BYTES;
 use crate::device::{Device, DeviceInfo, DeviceType};
 use crate::error::{Error, Result};
 use crate::fork;
@@ -19,10 +18,6 @@ use crate::variable;
 
 /// Why there is no GPU.
 pub(crate) const NONE: &str = "there is no GPU here; use Device::cpu()";
-
-/// Tiles (see `software`) that a launch can have on every device that has them, and at most.
-const LEAST_TILES: usize = 8;
-const MOST_TILES: usize = 15;
 
 /// One graphics processor, opened.
 pub(crate) struct Gpu {
@@ -35,7 +30,7 @@ pub(crate) struct Gpu {
     pub submissions: Submissions,
     pub clock: Clock,
     pub info: DeviceInfo,
-    /// See [`lanes`](super::software::lanes::lanes).
+    /// Invocations of a subgroup, once a kernel was asked for it.
     pub lanes: OnceLock<u32>,
     faults: Arc<Faults>,
 }
@@ -294,24 +289,6 @@ impl Gpu {
         static AS_HARDWARE: LazyLock<bool> =
             LazyLock::new(|| variable::flag("PELLUCID_HARDWARE_KERNELS") == Some(true));
         self.info.device_type == "software" && !*AS_HARDWARE
-    }
-
-    /// Whether kernels read and write vectors of 64-bit pairs.
-    pub fn has_vectors(&self) -> bool {
-        self.is_software() && self.has(wgpu::Features::SHADER_INT64)
-    }
-
-    /// Whether kernels read large arrays through tiles of uniform memory.
-    pub fn has_tiles(&self) -> bool {
-        let large = self.limits.max_uniform_buffer_binding_size >= TILE_BYTES as u64;
-        self.has_vectors()
-            && large
-            && self.limits.max_uniform_buffers_per_shader_stage as usize >= LEAST_TILES
-    }
-
-    /// Tiles of one launch. More than this many would make its text long without saving much.
-    pub fn most_tiles(&self) -> usize {
-        (self.limits.max_uniform_buffers_per_shader_stage as usize).min(MOST_TILES)
     }
 
     pub fn has(&self, feature: wgpu::Features) -> bool {

@@ -8,10 +8,9 @@ use super::index::{self, Way};
 use super::matmul::Product;
 use super::scan::Scan;
 use super::tensor::{Context, In, Out};
-use super::wgsl;
 use super::{
     assemble, conv, custom, elementwise, fft, fill, fused, matmul, pieces, put, quantized, random, reduce,
-    scan, search, sort,
+    scan, search, softmax, sort,
 };
 use crate::array::Dtype;
 use crate::backend::FallbackReason;
@@ -206,7 +205,7 @@ fn kernel<'a>(gpu: &Gpu, op: &'a Op, inputs: &[In], outs: &[Out]) -> Result<Laun
             elementwise::reaches(gpu, inputs, out)?;
             holds(pieces::reaches(gpu, &inputs[0], out.elements() / reduced), FallbackReason::TooLarge)?;
             floating(&inputs[0])?;
-            Box::new(|l| reduce::softmax(l.context, &l.inputs[0], axes, l.out()))
+            Box::new(|l| softmax::softmax(l.context, &l.inputs[0], axes, l.out()))
         }
         Op::Sort { axis } | Op::Argsort { axis } => {
             all()?;
@@ -310,10 +309,7 @@ fn reduction<'a>(
     Ok(if inputs[0].elements() == 0 {
         Box::new(move |l| fill::full(l.context, of_nothing(op), l.out()))
     } else if axes.is_empty() {
-        Box::new(|l| {
-            let value = wgsl::cast(l.inputs[0].dtype, l.out().dtype, "x0");
-            elementwise::formula(l.context, "convert", l.inputs, l.out(), &value)
-        })
+        Box::new(|l| elementwise::map(l.context, elementwise::Convert, l.inputs, l.out()))
     } else {
         Box::new(move |l| reduce::reduce(l.context, op, &l.inputs[0], axes, l.out()))
     })

@@ -3,21 +3,19 @@
 //! The text depends on the program and on how its inputs are read (one element, row-major, or strided over so many axes), not
 //! on sizes, offsets or constants, which are parameters: so one compiled kernel serves many launches.
 
-use std::fmt::Write;
+use std::fmt::{Debug, Write};
+use std::hash::Hash;
 
 use smallvec::SmallVec;
 
 use super::device::Gpu;
 use super::dispatch::MOST_AXES;
-use super::pieces;
-use super::pipeline::{Key, Pipeline};
+use super::kernel::Kernel;
+use super::pipeline::Pipeline;
 use super::record::folded;
-use super::software::VECTOR;
-use super::software::pairs::Pairs;
-use super::software::tiles::Tiles;
-use super::software::transpose::Transposed;
 use super::tensor::{Axes, Context, In, Out, position_sum, positions, share_memory, shares, window};
 use super::wgsl::{self, GROUP, Text};
+use super::{pieces, software};
 use crate::array::{Dtype, Shape};
 use crate::backend::FallbackReason;
 use crate::backend::cpu::{element_bits, is_row_major};
@@ -25,11 +23,11 @@ use crate::error::{Error, Result};
 use crate::memory::Buffer;
 use crate::op::{Arg, Func, Instr, Program};
 
-/// Elements that whole workgroups of any kernel make: arrays are cut at multiples of them.
-const WHOLE: usize = VECTOR * GROUP as usize;
+/// Arrays are cut at multiples of so many elements: whole workgroups of every kernel make them.
+pub(super) const WHOLE: usize = 8 * GROUP as usize;
 
 /// How a kernel reads an input: one element for all, in order, or by strides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Access {
     /// The same element everywhere.
     One,
@@ -127,13 +125,8 @@ fn near(
     for (i, x) in inputs.iter().enumerate() {
         copies.push(if is_far(context.gpu, x, layout.access[i]) {
             Some(pieces::row_major(context, x)?)
-        } else if let Some(transposed) = Transposed::of(context, x, &layout.axes, &layout.axes.strides[i]) {
-            // Without room for a copy it is read where it lies.
-            let copy = context.scratch(x.elements() * x.dtype.size()).ok();
-            copy.as_ref().map_or(Ok(()), |copy| transposed.run(context, x, copy))?;
-            copy
         } else {
-            None
+            software::transposed_copy(context, x, &layout.axes, &layout.axes.strides[i])?
         });
     }
     if copies.iter().all(Option::is_none) {
@@ -158,15 +151,121 @@ pub(super) fn run(context: &Context, program: &Program, inputs: &[In], out: &Out
         && *program == copy_program(x.dtype)
         && !share_memory(x.buffer, out.buffer)
         && let Layout { axes, .. } = Layout::new(inputs, out)
-        && let Some(transposed) = Transposed::of(context, x, &axes, &axes.strides[0])
+        && let Some(done) = software::transpose(context, x, &axes, &axes.strides[0], out.buffer)
     {
-        return transposed.run(context, x, out.buffer);
+        return done;
     }
     near(context, inputs, out, |inputs, layout| run_near(context, program, layout, inputs, out))
 }
 
+/// The arrays of a kernel, and how it reads its inputs.
+#[derive(Clone, Copy)]
+pub(super) struct Arrays<'a> {
+    pub layout: &'a Layout,
+    pub inputs: &'a [In<'a>],
+    pub out: &'a Out<'a>,
+}
+
+/// A program to be run over arrays.
+pub(super) struct Work<'a> {
+    pub program: &'a Program,
+    pub arrays: Arrays<'a>,
+    /// The parameter words of the program's constants.
+    pub constants: SmallVec<[u32; 8]>,
+}
+
+/// What the text of an elementwise kernel depends on besides what it computes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Operands {
+    pub inputs: SmallVec<[(Dtype, Access); 4]>,
+    pub out: Dtype,
+    /// Axes of the strided inputs; 0 without any.
+    pub rank: usize,
+    pub shared: bool,
+}
+
+impl Operands {
+    pub fn new(layout: &Layout, inputs: impl Iterator<Item = Dtype>, out: Dtype, shared: bool) -> Operands {
+        let inputs = inputs.zip(layout.access.iter().copied()).collect();
+        Operands { inputs, out, rank: if layout.is_strided() { layout.axes.rank() } else { 0 }, shared }
+    }
+
+    pub fn is_strided(&self) -> bool {
+        self.inputs.iter().any(|x| x.1 == Access::Strided)
+    }
+}
+
+/// The steps of a program, without the values of its constants, which are parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Steps {
+    instrs: SmallVec<[Instr; 8]>,
+    consts: SmallVec<[Dtype; 4]>,
+}
+
+impl Steps {
+    pub fn of(program: &Program) -> Steps {
+        Steps {
+            instrs: SmallVec::from_slice(&program.instrs),
+            consts: program.consts.iter().map(|&(_, dtype)| dtype).collect(),
+        }
+    }
+
+    pub fn label(&self) -> String {
+        let names: Vec<&str> = self.instrs.iter().take(4).map(|i| i.func.name()).collect();
+        let more = self.instrs.len().saturating_sub(names.len());
+        if more > 0 { format!("{}_and_{more}_more", names.join("_")) } else { names.join("_") }
+    }
+
+    /// WGSL from the inputs' elements `x0`, `x1`, … to the value that is returned.
+    pub fn body(&self, text: &mut Text) -> String {
+        let mut body = String::new();
+        for (i, &dtype) in self.consts.iter().enumerate() {
+            let at = text.take(words_of(dtype));
+            let _ = writeln!(body, "    let k{i} = {};", wgsl::parameter(dtype, at));
+        }
+        for (i, instr) in self.instrs.iter().enumerate() {
+            let arg = |n: usize| match instr.args[n] {
+                Arg::Input(i) => format!("x{i}"),
+                Arg::Instr(i) => format!("t{i}"),
+                Arg::Const(i) => format!("k{i}"),
+            };
+            let expression = match instr.func {
+                Func::Unary(op) => wgsl::unary(op, instr.compute, &arg(0)),
+                Func::Binary(op) => wgsl::binary(op, instr.compute, &arg(0), &arg(1)),
+                Func::Select => Some(format!("select({}, {}, {})", arg(2), arg(1), arg(0))),
+                Func::Cast => Some(wgsl::cast(instr.compute, instr.result, &arg(0))),
+            };
+            // Checked before with `has_expression`.
+            let expression = expression.unwrap_or_else(|| arg(0));
+            let _ = writeln!(body, "    let t{i} = {expression};");
+        }
+        let last = self.instrs.len().saturating_sub(1);
+        let _ = writeln!(body, "    return t{last};");
+        body
+    }
+}
+
+/// A program over elements one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Elementwise {
+    steps: Steps,
+    operands: Operands,
+}
+
+impl Kernel for Elementwise {
+    fn label(&self) -> String {
+        self.steps.label()
+    }
+
+    fn text(&self) -> Text {
+        let (mut text, mut body) = self.operands.start();
+        body.push_str(&self.steps.body(&mut text));
+        self.operands.finish(text, &body)
+    }
+}
+
 fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In], out: &Out) -> Result<()> {
-    let constants: SmallVec<[u32; 8]> = program
+    let constants = program
         .consts
         .iter()
         .flat_map(|&(value, dtype)| {
@@ -174,98 +273,89 @@ fn run_near(context: &Context, program: &Program, layout: &Layout, inputs: &[In]
             [bits as u32, (bits >> 32) as u32].into_iter().take(words_of(dtype))
         })
         .collect();
-    let tiles = Tiles::of(context, program, layout, inputs, out);
-    let done = tiles.as_ref().map_or(0, |tiles| tiles.elements(out));
-    if done < out.elements() {
-        run_rest(context, program, layout, inputs, out, &constants, done)?;
-    }
-    // Last, because a capture shows the kernel that was launched last.
-    tiles.map_or(Ok(()), |tiles| tiles.run(context, program, layout, inputs, out, &constants))
+    let work = Work { program, arrays: Arrays { layout, inputs, out }, constants };
+    software::elementwise(context, &work, |done| run_rest(context, &work, done))
 }
 
 /// Runs a program over all elements but the first `done`.
-fn run_rest(
-    context: &Context,
-    program: &Program,
-    layout: &Layout,
-    inputs: &[In],
-    out: &Out,
-    constants: &[u32],
-    done: usize,
-) -> Result<()> {
-    let shared = shares(inputs, out.buffer);
-    let pairs = Pairs::of(context.gpu, layout, inputs, out);
-    let mut key = key(program, layout, out.dtype, shared);
-    if let Some(pairs) = &pairs {
-        key.words.extend(pairs.key());
-        key.family = "pairs";
+fn run_rest(context: &Context, work: &Work, done: usize) -> Result<()> {
+    let Arrays { layout, inputs, out } = work.arrays;
+    let types = work.program.inputs.iter().copied();
+    let operands = Operands::new(layout, types, out.dtype, shares(inputs, out.buffer));
+    let pipeline = context.pipeline(&Elementwise { steps: Steps::of(work.program), operands })?;
+    let part = Part { together: wgsl::per_word(out.dtype), done };
+    launch(context, &pipeline, &work.arrays, &work.constants, part)
+}
+
+/// A formula of the inputs' elements.
+pub(super) trait Expression: Clone + Debug + Eq + Hash + Send + Sync + 'static {
+    fn label(&self) -> &'static str;
+
+    /// WGSL of the value that `x0`, `x1`, … give.
+    fn value(&self, operands: &Operands) -> String;
+}
+
+/// The element in the type of the output.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Convert;
+
+impl Expression for Convert {
+    fn label(&self) -> &'static str {
+        "convert"
     }
-    let pipeline = context.pipeline(key, || {
-        let text = match &pairs {
-            Some(pairs) => pairs.text(program, layout, out.dtype, shared),
-            None => text(program, layout, out.dtype, shared),
-        };
-        (name(program), text)
-    })?;
-    let together = pairs.map_or_else(|| wgsl::per_word(out.dtype), |pairs| pairs.elements());
-    launch(context, &pipeline, layout, inputs, out, constants, Part { together, done })
+
+    fn value(&self, operands: &Operands) -> String {
+        wgsl::cast(operands.inputs[0].0, operands.out, "x0")
+    }
 }
 
-/// Runs a formula of `x0`, `x1`, … (the inputs' elements) over all elements of `out`; `name` stands for the formula.
-pub(super) fn formula(
-    context: &Context,
-    name: &'static str,
-    inputs: &[In],
-    out: &Out,
-    formula: &str,
-) -> Result<()> {
-    near(context, inputs, out, |inputs, layout| formula_near(context, name, layout, inputs, out, formula))
+/// An expression over elements one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Mapped<E> {
+    expression: E,
+    operands: Operands,
 }
 
-fn formula_near(
-    context: &Context,
-    name: &'static str,
-    layout: &Layout,
-    inputs: &[In],
-    out: &Out,
-    formula: &str,
-) -> Result<()> {
-    let shared = shares(inputs, out.buffer);
-    let dtypes: SmallVec<[Dtype; 4]> = inputs.iter().map(|x| x.dtype).collect();
-    let mut words: SmallVec<[u32; 24]> = SmallVec::new();
-    let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
-    words.push(u32::from(shared) | (out.dtype as u32) << 1 | rank << 8);
-    words.extend(
-        layout.access.iter().zip(&dtypes).map(|(&access, &dtype)| access as u32 | (dtype as u32) << 8),
-    );
-    let pipeline = context.pipeline(Key { family: name, words }, || {
-        let (mut text, mut body) = inputs_text(layout, &dtypes, out.dtype, shared);
-        let _ = writeln!(body, "    return {formula};");
-        finish(&mut text, out.dtype, &body);
-        (name.to_owned(), text)
-    })?;
-    let together = wgsl::per_word(out.dtype);
-    launch(context, &pipeline, layout, inputs, out, &[], Part { together, done: 0 })
+impl<E: Expression> Kernel for Mapped<E> {
+    fn label(&self) -> String {
+        self.expression.label().to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let (text, mut body) = self.operands.start();
+        let _ = writeln!(body, "    return {};", self.expression.value(&self.operands));
+        self.operands.finish(text, &body)
+    }
+}
+
+/// Computes an expression over all elements of `out`.
+pub(super) fn map<E: Expression>(context: &Context, expression: E, inputs: &[In], out: &Out) -> Result<()> {
+    near(context, inputs, out, |inputs, layout| {
+        let types = inputs.iter().map(|x| x.dtype);
+        let operands = Operands::new(layout, types, out.dtype, shares(inputs, out.buffer));
+        let pipeline = context.pipeline(&Mapped { expression, operands })?;
+        let part = Part { together: wgsl::per_word(out.dtype), done: 0 };
+        launch(context, &pipeline, &Arrays { layout, inputs, out }, &[], part)
+    })
 }
 
 /// The part of the output that a kernel makes.
-struct Part {
+pub(super) struct Part {
     /// Elements that an invocation makes.
-    together: u32,
+    pub together: u32,
     /// Elements that are made already.
-    done: usize,
+    pub done: usize,
 }
 
 /// Launches a kernel over parts of the arrays that bindings reach.
-fn launch(
+pub(super) fn launch(
     context: &Context,
     pipeline: &Pipeline,
-    layout: &Layout,
-    inputs: &[In],
-    out: &Out,
+    arrays: &Arrays,
     constants: &[u32],
     part: Part,
 ) -> Result<()> {
+    let &Arrays { layout, inputs, out } = arrays;
     let widest = inputs.iter().map(|x| x.dtype.size()).chain([out.dtype.size()]).max().unwrap_or(8);
     let (all, most) = (out.elements(), context.gpu.largest_binding() as usize / 2 / widest / WHOLE * WHOLE);
     let fits = all * widest + 256 <= context.gpu.largest_binding() as usize;
@@ -311,102 +401,37 @@ fn words_of(dtype: Dtype) -> usize {
     if dtype.size() == 8 { 2 } else { 1 }
 }
 
-pub(super) fn key(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Key {
-    let mut words: SmallVec<[u32; 24]> = SmallVec::new();
-    let rank = if layout.is_strided() { layout.axes.rank() as u32 } else { 0 };
-    words.push(u32::from(shared) | (out as u32) << 1 | rank << 8 | (program.instrs.len() as u32) << 16);
-    for (access, &dtype) in layout.access.iter().zip(&program.inputs) {
-        words.push(*access as u32 | (dtype as u32) << 8);
+impl Operands {
+    /// Declares output and inputs, and reads each input's element as `x0`, `x1`, ….
+    fn start(&self) -> (Text, String) {
+        let mut text = Text::new(self.shared);
+        text.output(self.out);
+        text.take(2);
+        let (rank, strided) = (self.rank, self.is_strided());
+        let sizes = if strided { text.take(rank - 1) } else { 0 };
+        let mut body = String::new();
+        if strided {
+            positions(&mut body, "c", "i + p.p1", rank, sizes);
+        }
+        for &(dtype, access) in &self.inputs {
+            let n = text.input(dtype);
+            let offset = text.take(1);
+            let at = match access {
+                Access::One => format!("p.p{offset}"),
+                Access::Flat => format!("p.p{offset} + i"),
+                Access::Strided => {
+                    let strides = text.take(rank);
+                    position_sum(&format!("p.p{offset}"), "c", rank, strides)
+                }
+            };
+            let _ = writeln!(body, "    let x{n} = ld{n}({at});");
+        }
+        (text, body)
     }
-    words.push(u32::MAX);
-    words.extend(program.consts.iter().map(|&(_, dtype)| dtype as u32));
-    words.push(u32::MAX);
-    for instr in &program.instrs {
-        let func = match instr.func {
-            Func::Unary(op) => op as u32,
-            Func::Binary(op) => 256 + op as u32,
-            Func::Select => 512,
-            Func::Cast => 513,
-        };
-        words.push(func | (instr.compute as u32) << 16 | (instr.result as u32) << 24);
-        words.extend(instr.args().iter().map(|arg| match *arg {
-            Arg::Input(i) => u32::from(i),
-            Arg::Instr(i) => 1 << 16 | u32::from(i),
-            Arg::Const(i) => 2 << 16 | u32::from(i),
-        }));
-    }
-    Key { family: "elementwise", words }
-}
 
-pub(super) fn name(program: &Program) -> String {
-    let names: Vec<&str> = program.instrs.iter().take(4).map(|i| i.func.name()).collect();
-    let more = program.instrs.len().saturating_sub(names.len());
-    if more > 0 { format!("{}_and_{more}_more", names.join("_")) } else { names.join("_") }
-}
-
-/// Declares output and inputs, and reads each input's element as `x0`, `x1`, ….
-fn inputs_text(layout: &Layout, inputs: &[Dtype], out: Dtype, shared: bool) -> (Text, String) {
-    let mut text = Text::new(shared);
-    text.output(out);
-    text.take(2);
-    let (rank, strided) = (layout.axes.rank(), layout.is_strided());
-    let sizes = if strided { text.take(rank - 1) } else { 0 };
-    let mut body = String::new();
-    if strided {
-        positions(&mut body, "c", "i + p.p1", rank, sizes);
+    fn finish(&self, mut text: Text, body: &str) -> Text {
+        let _ = write!(text.body, "fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(self.out));
+        text.map_entry(self.out);
+        text
     }
-    for (&access, &dtype) in layout.access.iter().zip(inputs) {
-        let n = text.input(dtype);
-        let offset = text.take(1);
-        let at = match access {
-            Access::One => format!("p.p{offset}"),
-            Access::Flat => format!("p.p{offset} + i"),
-            Access::Strided => {
-                let strides = text.take(rank);
-                position_sum(&format!("p.p{offset}"), "c", rank, strides)
-            }
-        };
-        let _ = writeln!(body, "    let x{n} = ld{n}({at});");
-    }
-    (text, body)
-}
-
-fn finish(text: &mut Text, out: Dtype, body: &str) {
-    let _ = write!(text.body, "fn value(i: u32) -> {} {{\n{body}}}\n", wgsl::scalar(out));
-    text.map_entry(out);
-}
-
-fn text(program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
-    let (mut text, mut body) = inputs_text(layout, &program.inputs, out, shared);
-    body.push_str(&instructions(program, &mut text));
-    finish(&mut text, out, &body);
-    text
-}
-
-/// The program's steps, from the inputs' elements `x0`, `x1`, … to the value that is returned.
-pub(super) fn instructions(program: &Program, text: &mut Text) -> String {
-    let mut body = String::new();
-    for (i, &(_, dtype)) in program.consts.iter().enumerate() {
-        let at = text.take(words_of(dtype));
-        let _ = writeln!(body, "    let k{i} = {};", wgsl::parameter(dtype, at));
-    }
-    for (i, instr) in program.instrs.iter().enumerate() {
-        let arg = |n: usize| match instr.args[n] {
-            Arg::Input(i) => format!("x{i}"),
-            Arg::Instr(i) => format!("t{i}"),
-            Arg::Const(i) => format!("k{i}"),
-        };
-        let expression = match instr.func {
-            Func::Unary(op) => wgsl::unary(op, instr.compute, &arg(0)),
-            Func::Binary(op) => wgsl::binary(op, instr.compute, &arg(0), &arg(1)),
-            Func::Select => Some(format!("select({}, {}, {})", arg(2), arg(1), arg(0))),
-            Func::Cast => Some(wgsl::cast(instr.compute, instr.result, &arg(0))),
-        };
-        // Checked before with `has_expression`.
-        let expression = expression.unwrap_or_else(|| arg(0));
-        let _ = writeln!(body, "    let t{i} = {expression};");
-    }
-    let last = program.instrs.len().saturating_sub(1);
-    let _ = writeln!(body, "    return t{last};");
-    body
 }

@@ -10,8 +10,8 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::assemble;
-use super::elementwise;
-use super::pipeline::Key;
+use super::elementwise::{self, Expression, Operands};
+use super::kernel::Kernel;
 use super::record::{Bind, folded, share_memory};
 use super::tensor::{Context, In, Out};
 use super::wgsl::{GROUP, ROW, Text};
@@ -47,11 +47,10 @@ pub(super) fn run(context: &Context, spec: &FftSpec, x: &In, out: &Out) -> Resul
     let whole = |buffer| Out { buffer, dtype: Dtype::Complex64, shape: &shape };
     match spec.kind {
         FftKind::Forward | FftKind::Inverse => {
-            elementwise::formula(context, "fft_begin", std::slice::from_ref(x), &whole(&first), "x0")?;
+            elementwise::map(context, End::Begin, std::slice::from_ref(x), &whole(&first))?;
         }
         FftKind::Real => {
-            let text = "vec2<f32>(x0, 0.0)";
-            elementwise::formula(context, "rfft_begin", std::slice::from_ref(x), &whole(&first), text)?;
+            elementwise::map(context, End::BeginReal, std::slice::from_ref(x), &whole(&first))?;
         }
         FftKind::Hermitian => mirror(context, spec, x, &whole(&first))?,
     }
@@ -67,8 +66,44 @@ pub(super) fn run(context: &Context, spec: &FftSpec, x: &In, out: &Out) -> Resul
     let result =
         In { buffer: &made, dtype: Dtype::Complex64, shape: out.shape, strides: &strides, offset: 0 };
     match spec.kind {
-        FftKind::Hermitian => elementwise::formula(context, "irfft_end", &[result], out, "x0.x"),
-        _ => elementwise::formula(context, "rfft_end", &[result], out, "x0"),
+        FftKind::Hermitian => elementwise::map(context, End::Real, &[result], out),
+        _ => elementwise::map(context, End::Half, &[result], out),
+    }
+}
+
+/// What is done with each element before and after the passes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum End {
+    /// Complex samples, or all frequencies.
+    Begin,
+    BeginReal,
+    /// Conjugates, where only half of the frequencies are given.
+    Mirror,
+    /// The real parts.
+    Real,
+    /// Half of the frequencies.
+    Half,
+}
+
+impl Expression for End {
+    fn label(&self) -> &'static str {
+        match self {
+            End::Begin => "fft_begin",
+            End::BeginReal => "rfft_begin",
+            End::Mirror => "irfft_mirror",
+            End::Real => "irfft_end",
+            End::Half => "rfft_end",
+        }
+    }
+
+    fn value(&self, _: &Operands) -> String {
+        match self {
+            End::Begin | End::Half => "x0",
+            End::BeginReal => "vec2<f32>(x0, 0.0)",
+            End::Mirror => "vec2<f32>(x0.x, -x0.y)",
+            End::Real => "x0.x",
+        }
+        .to_owned()
     }
 }
 
@@ -77,7 +112,7 @@ fn mirror(context: &Context, spec: &FftSpec, x: &In, out: &Out) -> Result<()> {
     let half = x.shape[spec.axis];
     let rest = spec.n - half;
     if rest == 0 {
-        return elementwise::formula(context, "fft_begin", std::slice::from_ref(x), out, "x0");
+        return elementwise::map(context, End::Begin, std::slice::from_ref(x), out);
     }
     let mut shape: SmallVec<[usize; 6]> = x.shape.iter().copied().collect();
     shape[spec.axis] = rest;
@@ -87,7 +122,7 @@ fn mirror(context: &Context, spec: &FftSpec, x: &In, out: &Out) -> Result<()> {
     let backwards = In { buffer: x.buffer, dtype: x.dtype, shape: &shape, strides: &strides, offset };
     let conjugates = context.scratch(shape.iter().product::<usize>() * 8)?;
     let target = Out { buffer: &conjugates, dtype: Dtype::Complex64, shape: &shape };
-    elementwise::formula(context, "irfft_mirror", &[backwards], &target, "vec2<f32>(x0.x, -x0.y)")?;
+    elementwise::map(context, End::Mirror, &[backwards], &target)?;
     let dense = Shape::from(&shape[..]).row_major();
     let mirrored =
         In { buffer: &conjugates, dtype: Dtype::Complex64, shape: &shape, strides: &dense, offset: 0 };
@@ -116,11 +151,8 @@ fn passes(context: &Context, runs: &Runs, first: Buffer, target: &Buffer) -> Res
             Some(buffer) => buffer,
             None => context.scratch(bytes)?,
         };
-        let shared = share_memory(&from, &to);
-        let words = [radix, u32::from(runs.inverse), u32::from(shared)];
-        let key = Key { family: "fft", words: SmallVec::from_slice(&words) };
-        let pipeline =
-            context.pipeline(key, || (format!("fft radix {radix}"), text(radix, runs.inverse, shared)))?;
+        let kernel = Butterfly { radix, inverse: runs.inverse, shared: share_memory(&from, &to) };
+        let pipeline = context.pipeline(&kernel)?;
         let butterflies = runs.elements / radix as usize;
         let scale = if last { runs.scale } else { 1.0 };
         let (each, n, inner) = (runs.n / radix as usize, runs.n as u32, runs.inner as u32);
@@ -136,21 +168,34 @@ fn passes(context: &Context, runs: &Runs, first: Buffer, target: &Buffer) -> Res
 
 /// A butterfly of one radix. Parameters: butterflies, those of a run, length of what is transformed already, distance of
 /// neighbours of a run, length of a run, factor of the results.
-fn text(radix: u32, inverse: bool, shared: bool) -> Text {
-    let mut text = Text::new(shared);
-    text.take(6);
-    text.output(Dtype::Complex64);
-    text.input(Dtype::Complex64);
-    let sign = if inverse { "" } else { "-" };
-    let mut body = String::from(
-        "fn times(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Butterfly {
+    radix: u32,
+    inverse: bool,
+    shared: bool,
+}
+
+impl Kernel for Butterfly {
+    fn label(&self) -> String {
+        format!("fft radix {}", self.radix)
+    }
+
+    fn text(&self) -> Text {
+        let &Butterfly { radix, inverse, shared } = self;
+        let mut text = Text::new(shared);
+        text.take(6);
+        text.output(Dtype::Complex64);
+        text.input(Dtype::Complex64);
+        let sign = if inverse { "" } else { "-" };
+        let mut body = String::from(
+            "fn times(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     return vec2<f32>(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 ",
-    );
-    let _ = write!(
-        body,
-        "fn turn(k: u32, n: u32) -> vec2<f32> {{
+        );
+        let _ = write!(
+            body,
+            "fn turn(k: u32, n: u32) -> vec2<f32> {{
     // An eighth of a turn at most is left to the functions, which are most exact there.
     let eighths = (8u * k) / n;
     let near = (eighths + 1u) >> 1u;
@@ -176,20 +221,21 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     let k = j % p.p2;
     let length = p.p2 * {radix}u;
 "
-    );
-    for q in 0..radix {
-        let load = format!("ld0(base + (j + {q}u * p.p1) * p.p3)");
-        let value = if q == 0 { load } else { format!("times({load}, turn(k * {q}u, length))") };
-        let _ = writeln!(body, "    let v{q} = {value};");
+        );
+        for q in 0..radix {
+            let load = format!("ld0(base + (j + {q}u * p.p1) * p.p3)");
+            let value = if q == 0 { load } else { format!("times({load}, turn(k * {q}u, length))") };
+            let _ = writeln!(body, "    let v{q} = {value};");
+        }
+        body.push_str(&butterfly(radix, inverse));
+        let _ = writeln!(body, "    let to = base + ((j / p.p2) * length + k) * p.p3;");
+        for q in 0..radix {
+            let _ = writeln!(body, "    out[to + {q}u * p.p2 * p.p3] = y{q} * bitcast<f32>(p.p5);");
+        }
+        body.push_str("}\n");
+        text.body = body;
+        text
     }
-    body.push_str(&butterfly(radix, inverse));
-    let _ = writeln!(body, "    let to = base + ((j / p.p2) * length + k) * p.p3;");
-    for q in 0..radix {
-        let _ = writeln!(body, "    out[to + {q}u * p.p2 * p.p3] = y{q} * bitcast<f32>(p.p5);");
-    }
-    body.push_str("}\n");
-    text.body = body;
-    text
 }
 
 /// The transform of `v0`, `v1`, … as `y0`, `y1`, ….

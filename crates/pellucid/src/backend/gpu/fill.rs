@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::pipeline::{Key, Pipeline};
+use super::kernel::Kernel;
+use super::pipeline::Pipeline;
 use super::record::{Bind, folded};
 use super::tensor::{Context, Out};
 use super::wgsl::{self, Class, GROUP, Text};
@@ -21,11 +22,19 @@ fn words(bits: u64, dtype: Dtype) -> SmallVec<[u32; 2]> {
     }
 }
 
-/// Writes `value` to every element.
-pub(super) fn full(context: &Context, value: Scalar, out: &Out) -> Result<()> {
-    let dtype = out.dtype;
-    let key = Key { family: "full", words: SmallVec::from_slice(&[dtype as u32]) };
-    let pipeline = context.pipeline(key, || {
+/// One value everywhere. Parameters: number of elements, the first one, the value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Full {
+    dtype: Dtype,
+}
+
+impl Kernel for Full {
+    fn label(&self) -> String {
+        "full".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let dtype = self.dtype;
         let mut text = Text::new(false);
         text.output(dtype);
         text.take(2);
@@ -37,16 +46,23 @@ pub(super) fn full(context: &Context, value: Scalar, out: &Out) -> Result<()> {
             wgsl::parameter(dtype, at)
         );
         text.map_entry(dtype);
-        ("full".to_owned(), text)
-    })?;
-    launch(context, &pipeline, out, &words(element_bits(value, dtype), dtype))
+        text
+    }
 }
 
-/// Writes `start + i · step`: floats multiply and add in `f32`, integers wrap.
-pub(super) fn arange(context: &Context, start: Scalar, step: Scalar, out: &Out) -> Result<()> {
-    let dtype = out.dtype;
-    let key = Key { family: "arange", words: SmallVec::from_slice(&[dtype as u32]) };
-    let pipeline = context.pipeline(key, || {
+/// Evenly spaced values. Parameters: number of elements, the first one, the value at 0, the step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Arange {
+    dtype: Dtype,
+}
+
+impl Kernel for Arange {
+    fn label(&self) -> String {
+        "arange".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let dtype = self.dtype;
         let mut text = Text::new(false);
         text.output(dtype);
         text.take(2);
@@ -60,8 +76,21 @@ pub(super) fn arange(context: &Context, start: Scalar, step: Scalar, out: &Out) 
         };
         let _ = writeln!(text.body, "fn value(i: u32) -> {scalar} {{ return {value}; }}");
         text.map_entry(dtype);
-        ("arange".to_owned(), text)
-    })?;
+        text
+    }
+}
+
+/// Writes `value` to every element.
+pub(super) fn full(context: &Context, value: Scalar, out: &Out) -> Result<()> {
+    let dtype = out.dtype;
+    let pipeline = context.pipeline(&Full { dtype })?;
+    launch(context, &pipeline, out, &words(element_bits(value, dtype), dtype))
+}
+
+/// Writes `start + i · step`: floats multiply and add in `f32`, integers wrap.
+pub(super) fn arange(context: &Context, start: Scalar, step: Scalar, out: &Out) -> Result<()> {
+    let dtype = out.dtype;
+    let pipeline = context.pipeline(&Arange { dtype })?;
     let first = element_bits(start, dtype);
     let step = if dtype.is_integer() {
         let second = element_bits(crate::backend::cpu::second(start, step), dtype);

@@ -1,6 +1,6 @@
 //! Normalisations and rotary positions.
 
-use super::formula::{Formula, places};
+use super::formula::{self, Formula, Signature, places};
 use super::tensor::{Context, In, Out};
 use crate::array::{Dtype, Shape};
 use crate::error::Result;
@@ -17,26 +17,40 @@ pub(super) fn norm(
     out: &Out,
 ) -> Result<()> {
     let x = &inputs[0];
-    let rank = x.shape.len();
     let stats = statistics(context, kind, eps, x)?;
     let shape = stats.1;
     let strides = shape.row_major();
     let mut all: Vec<In> = inputs.to_vec();
     all.push(In { buffer: &stats.0, dtype: Dtype::Float32, shape: &shape, strides: &strides, offset: 0 });
-    let variant = [u32::from(weight), u32::from(bias)];
-    let formula = Formula { name: kind.name(), variant: &variant, numbers: &[] };
-    formula.launch(context, &all, out, || {
-        let (last, at, row) = (format!("c{}", rank - 1), places(rank, ""), all.len() - 1);
+    formula::run(context, Norm { kind, weight, bias }, &[], &all, out)
+}
+
+/// The elements of rows whose statistics are the last input.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Norm {
+    kind: NormKind,
+    weight: bool,
+    bias: bool,
+}
+
+impl Formula for Norm {
+    fn label(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    fn body(&self, signature: &Signature) -> String {
+        let (rank, row) = (signature.rank, signature.inputs.len() - 1);
+        let (last, at) = (format!("c{}", rank - 1), places(rank, ""));
         let mut value =
             format!("(x0({at}) - x{row}({})) * x{row}({})", places(rank - 1, "0u"), places(rank - 1, "1u"));
-        if weight {
+        if self.weight {
             value = format!("{value} * x1({last})");
         }
-        if bias {
-            value = format!("{value} + x{}({last})", 1 + usize::from(weight));
+        if self.bias {
+            value = format!("{value} + x{}({last})", 1 + usize::from(self.weight));
         }
         format!("    return {value};\n")
-    })
+    }
 }
 
 /// The mean (zero for root mean square) and the reciprocal spread of each row.
@@ -48,11 +62,27 @@ fn statistics(context: &Context, kind: NormKind, eps: f64, x: &In) -> Result<(cr
     let buffer = context.scratch(shape.elements() * 4)?;
     let out = Out { buffer: &buffer, dtype: Dtype::Float32, shape: &shape };
     let numbers = [length as u32, (eps as f32).to_bits()];
-    let layer = kind == NormKind::Layer;
-    let formula = Formula { name: "row_statistics", variant: &[u32::from(layer)], numbers: &numbers };
-    formula.launch(context, std::slice::from_ref(x), &out, || {
+    let formula = RowStatistics { layer: kind == NormKind::Layer };
+    formula::run(context, formula, &numbers, std::slice::from_ref(x), &out)?;
+    Ok((buffer, shape))
+}
+
+/// The statistics of a row. Numbers: its length, what is added to the variance.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct RowStatistics {
+    /// The mean is taken off.
+    layer: bool,
+}
+
+impl Formula for RowStatistics {
+    fn label(&self) -> &'static str {
+        "row_statistics"
+    }
+
+    fn body(&self, signature: &Signature) -> String {
+        let rank = signature.rank;
         let (part, at) = (format!("c{}", rank - 1), places(rank - 1, "j"));
-        let mean = if layer {
+        let mean = if self.layer {
             format!(
                 "    var sum = 0.0;
     for (var j = 0u; j < n0; j = j + 1u) {{ sum = sum + x0({at}); }}
@@ -67,39 +97,54 @@ fn statistics(context: &Context, kind: NormKind, eps: f64, x: &In) -> Result<(cr
     for (var j = 0u; j < n0; j = j + 1u) {{ let d = x0({at}) - mean; squares = squares + d * d; }}
     return inverseSqrt(squares / f32(n0) + bitcast<f32>(n1));\n"
         )
-    })?;
-    Ok((buffer, shape))
+    }
 }
 
 /// Rotary positions. Inputs: x, the offset, the periods unless there is a base.
 pub(super) fn rope(context: &Context, spec: &RopeSpec, inputs: &[In], out: &Out) -> Result<()> {
-    let rank = out.shape.len();
     let half = spec.dims / 2;
     let step = spec.base.map_or(0.0, |base| (base.0.ln() as f32) / half as f32);
     let numbers = [half as u32, step.to_bits(), (spec.scale.0 as f32).to_bits()];
     let by_row = inputs[1].elements() > 1;
-    let variant = [spec.traditional, spec.inverse, by_row, inputs[1].shape.is_empty()].map(u32::from);
-    let formula = Formula { name: "rope", variant: &variant, numbers: &numbers };
-    formula.launch(context, inputs, out, || {
+    let formula = Rope { traditional: spec.traditional, inverse: spec.inverse, by_row };
+    formula::run(context, formula, &numbers, inputs, out)
+}
+
+/// An element rotated with its partner. Numbers: half the features, logarithm of the step of frequencies, scale.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Rope {
+    traditional: bool,
+    inverse: bool,
+    /// Each row of the first axis has an offset of its own.
+    by_row: bool,
+}
+
+impl Formula for Rope {
+    fn label(&self) -> &'static str {
+        "rope"
+    }
+
+    fn body(&self, signature: &Signature) -> String {
+        let rank = signature.rank;
         let last = format!("c{}", rank - 1);
-        let (pair, second) = match spec.traditional {
+        let (pair, second) = match self.traditional {
             true => (format!("{last} / 2u"), format!("({last} & 1u) == 1u")),
             false => (format!("select({last}, {last} - n0, {last} >= n0)"), format!("{last} >= n0")),
         };
-        let (first_at, second_at) = match spec.traditional {
+        let (first_at, second_at) = match self.traditional {
             true => ("pair * 2u", "pair * 2u + 1u"),
             false => ("pair", "pair + n0"),
         };
-        let offset = match (inputs[1].shape.is_empty(), by_row) {
+        let offset = match (signature.inputs[1].1 == 0, self.by_row) {
             (true, _) => "x1()",
             (false, true) => "x1(c0)",
             (false, false) => "x1(0u)",
         };
-        let frequency = match inputs.len() {
+        let frequency = match signature.inputs.len() {
             2 => "exp(-f32(pair) * bitcast<f32>(n1))".to_owned(),
             _ => "1.0 / x2(pair)".to_owned(),
         };
-        let sign = if spec.inverse { "-" } else { "" };
+        let sign = if self.inverse { "-" } else { "" };
         let (a, b) = (places(rank - 1, first_at), places(rank - 1, second_at));
         format!(
             "    if ({last} >= n0 * 2u) {{ return x0({whole}); }}
@@ -115,5 +160,5 @@ pub(super) fn rope(context: &Context, spec: &RopeSpec, inputs: &[In], out: &Out)
             whole = places(rank, ""),
             row = rank - 2,
         )
-    })
+    }
 }

@@ -8,17 +8,16 @@ use smallvec::SmallVec;
 
 use super::assemble::inner_sizes;
 use super::check::Check;
-use super::device::Gpu;
-use super::pipeline::Key;
+use super::kernel::Kernel;
 use super::record::{Bind, folded};
-use super::software::VECTOR;
+use super::software;
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Class, GROUP, Text};
 use crate::array::{Dtype, Shape};
 use crate::error::Result;
 
 /// Which axes of the output belong to the indices.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Way {
     /// They take the place of the axis.
     Take,
@@ -40,47 +39,47 @@ pub(super) fn position(dtype: Dtype, size: &str) -> String {
     }
 }
 
-/// Whether a software adapter can read and write whole vectors (see `pairs`): what is taken lies side by side.
-fn has_vectors(gpu: &Gpu, x: &In, axis: usize, moves: &[isize]) -> bool {
-    let last = x.shape.len() - 1;
-    let whole = |stride: &isize| stride % VECTOR as isize == 0;
-    gpu.has_vectors()
-        && x.dtype.size() == 4
-        && x.offset.is_multiple_of(VECTOR)
-        && x.shape[last].is_multiple_of(VECTOR)
-        && x.strides[last] == 1
-        && whole(&x.strides[axis])
-        && moves[..moves.len() - 1].iter().all(whole)
-}
-
-/// What the text of a gather depends on.
-struct Kind {
+/// Elements at positions. Parameters: elements, flag, size of the axis, offsets, stride of the axis, sizes and strides of
+/// the output's axes, strides of the indices and their order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Gather {
+    pub way: Way,
     dtype: Dtype,
     indices: Dtype,
     /// Axes of the output, those of them that belong to the indices, and the first of these.
     rank: usize,
     count: usize,
     first: usize,
-    vectors: bool,
+    pub shared: bool,
 }
 
-impl Kind {
-    fn text(&self, shared: bool) -> Text {
-        let &Kind { dtype, indices, rank, count, first, vectors } = self;
-        let mut text = Text::new(shared);
+impl Kernel for Gather {
+    fn label(&self) -> String {
+        if self.way == Way::Take { "take" } else { "take_along_axis" }.to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let mut text = Text::new(self.shared);
+        text.output(self.dtype);
+        text.input(self.dtype);
+        let body = self.body(&mut text);
+        let ty = wgsl::scalar(self.dtype);
+        let _ = write!(text.body, "fn value(i: u32) -> {ty} {{\n{body}    return ld0(source);\n}}\n");
+        text.map_entry(self.dtype);
+        text
+    }
+}
+
+impl Gather {
+    /// Declares the indices and the parameters, after the output and the first input; returns WGSL that finds for the
+    /// element `i` its `source`.
+    pub fn body(&self, text: &mut Text) -> String {
+        let &Gather { indices, rank, count, first, .. } = self;
         text.flags = true;
-        let vector = format!("vec{}<u64>", VECTOR / 2);
-        text.output_of(if vectors { &vector } else { wgsl::stored(dtype) });
-        // Elements, flag, size of the axis, offsets, stride of the axis.
         text.take(3);
         let (offset, index_offset, stride) = (text.take(1), text.take(1), text.take(1));
         let (sizes, strides) = (text.take(rank.saturating_sub(1)), text.take(rank));
         let (index_strides, order) = (text.take(count), text.take(count));
-        if vectors {
-            text.input_of(&vector);
-        } else {
-            text.input(dtype);
-        }
         text.input(indices);
         let mut body = String::new();
         positions(&mut body, "c", "i", rank, sizes);
@@ -97,17 +96,7 @@ impl Kind {
             position(indices, "p.p2"),
             sum("0u".to_owned(), order),
         );
-        let (ty, value) = match vectors {
-            true => (vector.as_str(), format!("in0[source / {VECTOR}u]")),
-            false => (wgsl::scalar(dtype), "ld0(source)".to_owned()),
-        };
-        let _ = write!(text.body, "fn value(i: u32) -> {ty} {{\n{body}    return {value};\n}}\n");
-        if vectors {
-            text.vector_entry(VECTOR);
-        } else {
-            text.map_entry(dtype);
-        }
-        text
+        body
     }
 }
 
@@ -137,18 +126,12 @@ pub(super) fn gather(
         }
         Way::Along => (0..rank).map(|d| if d == axis { 0 } else { x.strides[d] }).collect(),
     };
-    let vectors = way == Way::Take && axis + 1 < x.shape.len() && has_vectors(context.gpu, x, axis, &moves);
-    let words = [
-        out.dtype as u32,
-        indices.dtype as u32,
-        rank as u32 | (count as u32) << 8 | (axis as u32) << 16,
-        u32::from(way == Way::Take) | u32::from(shared) << 1 | u32::from(vectors) << 2,
-    ];
-    let kind = Kind { dtype: out.dtype, indices: indices.dtype, rank, count, first, vectors };
-    let pipeline = context.pipeline(Key { family: "gather", words: SmallVec::from_slice(&words) }, || {
-        let name = if way == Way::Take { "take" } else { "take_along_axis" };
-        (name.to_owned(), kind.text(shared))
-    })?;
+    let kernel = Gather { way, dtype: out.dtype, indices: indices.dtype, rank, count, first, shared };
+    // Elements that an invocation makes.
+    let (pipeline, together) = match software::gather(context, &kernel, x, axis, &moves) {
+        Some((found, together)) => (found?, together),
+        None => (context.pipeline(&kernel)?, wgsl::per_word(out.dtype) as usize),
+    };
     let (source, at) = (context.window(x)?, context.window(indices)?);
     let mut params: SmallVec<[u32; 48]> = SmallVec::from_slice(&[
         out.elements() as u32,
@@ -162,8 +145,7 @@ pub(super) fn gather(
     params.extend(moves.iter().map(|&s| s as i32 as u32));
     params.extend(indices.strides.iter().map(|&s| s as i32 as u32));
     params.extend(Shape::from(indices.shape).row_major().iter().map(|&s| s as u32));
-    let together = if vectors { VECTOR as u64 } else { u64::from(wgsl::per_word(out.dtype)) };
-    let words = (out.elements() as u64).div_ceil(together);
+    let words = out.elements().div_ceil(together) as u64;
     let bytes = (out.elements() * out.dtype.size()).next_multiple_of(4) as u64;
     let binds = [Bind { buffer: out.buffer, start: 0, bytes }, source.bind, at.bind];
     let groups = folded(words.div_ceil(u64::from(GROUP)));

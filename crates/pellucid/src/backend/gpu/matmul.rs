@@ -1,5 +1,5 @@
-//! Matrix products, batched over leading axes: tiles in workgroup memory, a 4×4 block of results per invocation. On a
-//! software adapter, [`matmul_tiles`] or [`matmul_rows`] instead.
+//! Matrix products, batched over leading axes: tiles in workgroup memory, a 4×4 block of results per invocation. A
+//! software adapter has kernels of its own.
 //!
 //! Matrices keep their strides. The 16-bit types are multiplied in `f32` and rounded once.
 
@@ -8,10 +8,10 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::device::Gpu;
-use super::pipeline::Key;
+use super::kernel::Kernel;
 use super::record::Bind;
 use super::reduce::convert;
-use super::software::{matmul_rows, matmul_tiles};
+use super::software;
 use super::tensor::{Context, In, Out, position_sum, positions, shares};
 use super::wgsl::{self, Text};
 use crate::array::{Dtype, Shape, Strides, broadcast_strides};
@@ -33,15 +33,10 @@ pub(super) struct Product<'a> {
 pub(super) fn reaches(gpu: &Gpu, out: &Out) -> bool {
     let rank = out.shape.len();
     let batch: usize = out.shape[..rank - 2].iter().product();
-    let [rows, columns] = matmul_rows::BLOCK.map(|size| size.min(TILE));
+    let [rows, columns] = software::matmul_block(gpu).unwrap_or([TILE; 2]);
     let (rows, columns) = (out.shape[rank - 2].div_ceil(rows), out.shape[rank - 1].div_ceil(columns));
     let sums = (out.elements() * out.dtype.size().max(4)) as u64;
     batch <= 65_535 && rows <= 65_535 && columns <= 65_535 && sums <= gpu.largest_binding()
-}
-
-/// Whether products are made by [`matmul_rows`].
-fn by_rows(gpu: &Gpu, out: Dtype) -> bool {
-    gpu.is_software() && gpu.has(wgpu::Features::SUBGROUP) && out == Dtype::Float32
 }
 
 pub(super) fn run(context: &Context, product: &Product, out: &Out) -> Result<()> {
@@ -54,23 +49,14 @@ pub(super) fn run(context: &Context, product: &Product, out: &Out) -> Result<()>
     convert(context, &made, acc, out)
 }
 
-/// How far one launch goes along the axis that disappears: loops of software end after 65,535 rounds.
-fn deepest(gpu: &Gpu, out: Dtype) -> usize {
-    match (gpu.is_software(), by_rows(gpu, out)) {
-        (false, _) => usize::MAX,
-        (true, true) => 1 << 18,
-        (true, false) => 1 << 14,
-    }
-}
-
 /// Multiplies, in several launches that each add to the result of the one before where one does not go far enough.
 fn multiply(context: &Context, product: &Product, out: &Out) -> Result<()> {
-    if matmul_tiles::run(context, product, out)? {
+    if software::matmul(context, product, out)? {
         return Ok(());
     }
     let (a, b) = (&product.a, &product.b);
     let (a_axis, b_axis) = (a.shape.len() - 1, b.shape.len() - 2);
-    let (k, most) = (a.shape[a_axis], deepest(context.gpu, out.dtype));
+    let (k, most) = (a.shape[a_axis], software::deepest_product(context.gpu, out.dtype));
     if k <= most {
         return multiply_once(context, product, out);
     }
@@ -108,19 +94,18 @@ fn multiply_once(context: &Context, product: &Product, out: &Out) -> Result<()> 
     let batch = rank - 2;
     let mut inputs: SmallVec<[In; 3]> = SmallVec::from_iter([product.a.clone(), product.b.clone()]);
     inputs.extend(product.c.as_ref().map(|(c, _)| c.clone()));
-    let shared = shares(&inputs, out.buffer);
-    let by_rows = by_rows(context.gpu, out.dtype);
-    let words = [
-        product.a.dtype as u32,
-        out.dtype as u32,
-        batch as u32,
-        u32::from(shared) | u32::from(by_rows) << 1,
-        product.c.as_ref().map_or(u32::MAX, |(c, _)| c.dtype as u32),
-    ];
-    let pipeline = context.pipeline(Key { family: "matmul", words: SmallVec::from_slice(&words) }, || {
-        let name = if product.c.is_some() { "addmm" } else { "matmul" };
-        (name.to_owned(), text(product, out.dtype, batch, shared, by_rows))
-    })?;
+    let kernel = Matmul {
+        a: product.a.dtype,
+        b: product.b.dtype,
+        c: product.c.as_ref().map(|(c, _)| c.dtype),
+        out: out.dtype,
+        batch,
+        shared: shares(&inputs, out.buffer),
+    };
+    let (pipeline, [rows, columns]) = match software::matmul_rows(context, &kernel) {
+        Some((found, block)) => (found?, block),
+        None => (context.pipeline(&kernel)?, [TILE; 2]),
+    };
     let [m, n] = [rank - 2, rank - 1].map(|d| out.shape[d]);
     let k = product.a.shape[product.a.shape.len() - 1];
     let beta = product.c.as_ref().map_or(0.0, |c| c.1);
@@ -145,7 +130,6 @@ fn multiply_once(context: &Context, product: &Product, out: &Out) -> Result<()> 
                 .map(|&s| s as i32 as u32),
         );
     }
-    let [rows, columns] = if by_rows { matmul_rows::BLOCK } else { [TILE; 2] };
     let groups = [n.div_ceil(columns), m.div_ceil(rows), out.shape[..batch].iter().product()];
     context.launch(&pipeline, &binds, &params, groups.map(|g| g as u32))
 }
@@ -161,44 +145,76 @@ pub(super) fn strides(x: &In, out: &Out, broadcast: bool) -> Strides {
     strides
 }
 
-fn text(product: &Product, out: Dtype, batch: usize, shared: bool, by_rows: bool) -> Text {
-    let mut text = Text::new(shared);
-    text.output(out);
-    // m, n, k, alpha, beta.
-    text.take(5);
-    let sizes = text.take(batch.saturating_sub(1));
-    let ty = wgsl::scalar(out);
-    let mut body = String::new();
-    let _ = writeln!(body, "fn batch_(z: u32, x: u32) -> u32 {{");
-    positions(&mut body, "c", "z", batch, sizes);
-    let mut places = Vec::new();
-    let types = [Some(product.a.dtype), Some(product.b.dtype), product.c.as_ref().map(|(c, _)| c.dtype)];
-    for (x, dtype) in types.into_iter().flatten().enumerate() {
-        text.input(dtype);
-        let (offset, strides) = (text.take(1), text.take(batch + 2));
-        let sum = position_sum(&format!("p.p{offset}"), "c", batch, strides);
-        let _ = writeln!(body, "    if (x == {x}u) {{ return {sum}; }}");
-        places.push((strides + batch, strides + batch + 1));
-    }
-    let _ = writeln!(body, "    return 0u;\n}}");
-    let ((a_row, a_col), (b_row, b_col)) = (places[0], places[1]);
-    let mul = if out == Dtype::Complex64 { "cmul_(x, b[j])" } else { "x * b[j]" };
-    let scaled = if out == Dtype::Complex64 { "v * bitcast<f32>(p.p3)" } else { "bitcast<f32>(p.p3) * v" };
-    let result = match places.get(2) {
-        Some((row, col)) => {
-            format!("{scaled} + bitcast<f32>(p.p4) * ld2(base_c + r * p.p{row} + c * p.p{col})")
+/// `alpha · (a @ b) + beta · c`. Parameters: rows, columns, depth, alpha, beta, sizes of the batch; for each matrix its
+/// offset and strides.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Matmul {
+    a: Dtype,
+    b: Dtype,
+    c: Option<Dtype>,
+    pub out: Dtype,
+    /// Axes in front of the matrices.
+    batch: usize,
+    shared: bool,
+}
+
+/// What all kernels of products begin with.
+pub(super) struct Start {
+    pub text: Text,
+    /// Numbers of the parameters that hold the strides of rows and columns.
+    pub a: (usize, usize),
+    pub b: (usize, usize),
+    /// WGSL that declares where the third matrix begins, if there is one.
+    pub base_c: &'static str,
+    /// WGSL of an element of the output, from the sum `v` at row `r` and column `c`.
+    pub result: String,
+}
+
+impl Matmul {
+    /// Declares the arrays, and writes the function `batch_` that finds where the matrices of a batch begin.
+    pub fn start(&self) -> Start {
+        let &Matmul { a, b, c, out, batch, shared } = self;
+        let mut text = Text::new(shared);
+        text.output(out);
+        text.take(5);
+        let sizes = text.take(batch.saturating_sub(1));
+        let mut body = String::new();
+        let _ = writeln!(body, "fn batch_(z: u32, x: u32) -> u32 {{");
+        positions(&mut body, "c", "z", batch, sizes);
+        let mut places = Vec::new();
+        for (x, dtype) in [Some(a), Some(b), c].into_iter().flatten().enumerate() {
+            text.input(dtype);
+            let (offset, strides) = (text.take(1), text.take(batch + 2));
+            let sum = position_sum(&format!("p.p{offset}"), "c", batch, strides);
+            let _ = writeln!(body, "    if (x == {x}u) {{ return {sum}; }}");
+            places.push((strides + batch, strides + batch + 1));
         }
-        None => scaled.to_owned(),
-    };
-    let base_c = if places.len() > 2 { "    let base_c = batch_(wg.z, 2u);\n" } else { "" };
-    if by_rows {
-        let strides = matmul_rows::Strides { a: places[0], b: places[1] };
-        body.push_str(&matmul_rows::entry(&strides, base_c, &result));
+        let _ = writeln!(body, "    return 0u;\n}}");
         text.body = body;
-        return text;
+        let complex = out == Dtype::Complex64;
+        let scaled = if complex { "v * bitcast<f32>(p.p3)" } else { "bitcast<f32>(p.p3) * v" };
+        let (base_c, result) = match places.get(2) {
+            Some((row, col)) => (
+                "    let base_c = batch_(wg.z, 2u);\n",
+                format!("{scaled} + bitcast<f32>(p.p4) * ld2(base_c + r * p.p{row} + c * p.p{col})"),
+            ),
+            None => ("", scaled.to_owned()),
+        };
+        Start { text, a: places[0], b: places[1], base_c, result }
     }
-    let _ = write!(
-        body,
+}
+
+impl Kernel for Matmul {
+    fn label(&self) -> String {
+        if self.c.is_some() { "addmm" } else { "matmul" }.to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let Start { mut text, a: (a_row, a_col), b: (b_row, b_col), base_c, result } = self.start();
+        let ty = wgsl::scalar(self.out);
+        let mul = if self.out == Dtype::Complex64 { "cmul_(x, b[j])" } else { "x * b[j]" };
+        let _ = write!(
+        text.body,
         "var<workgroup> ta: array<{ty}, {size}>;
 var<workgroup> tb: array<{ty}, {size}>;
 @compute @workgroup_size(256)
@@ -256,6 +272,6 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 ",
         size = TILE * DEPTH
     );
-    text.body = body;
-    text
+        text
+    }
 }

@@ -1,7 +1,7 @@
 //! The GPU backend: WGSL kernels through wgpu, on Metal, Vulkan and DirectX 12.
 //!
 //! `device` finds and opens graphics processors, `transfer` moves memory, `record` collects launches of a stream and
-//! `submit` follows them to their end. `wgsl` writes text, `pipeline` compiles it; the other files are one family of
+//! `submit` follows them to their end. `wgsl` writes text, `kernel` tells kernels apart, `pipeline` compiles them; the other files are one family of
 //! operations each. `dispatch` decides what runs here; everything else runs on the CPU and is marked so.
 
 mod adapter_memory;
@@ -19,6 +19,7 @@ mod fill;
 mod formula;
 mod fused;
 mod index;
+mod kernel;
 mod matmul;
 mod pieces;
 mod pipeline;
@@ -31,7 +32,7 @@ mod record;
 mod reduce;
 mod scan;
 mod search;
-mod softmax_rows;
+mod softmax;
 mod software;
 mod sort;
 mod submit;

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::device::Gpu;
-use super::pipeline::Key;
+use super::kernel::Kernel;
 use super::record::Bind;
-use super::reduce::{self, Combine, Source};
+use super::reduce::{self, Combine, Job, Source};
 use super::tensor::{Context, In, Out, share_memory, window};
 use super::wgsl::Text;
 use super::{arg_reduce, assemble};
@@ -113,7 +113,8 @@ pub(super) fn reduce(
 ) -> Result<()> {
     let results = kept(x.shape, axes);
     let Some(cut) = cut(context.gpu, x) else {
-        return reduce::run(context, combine, acc, Source::new(x, axes), results.elements(), target);
+        let job = Job { combine, acc, source: Source::new(x, axes), outputs: results.elements(), target };
+        return reduce::run(context, &job);
     };
     let mut pieces: Vec<Piece> = Vec::new();
     each_piece(x, &cut, |part, _| {
@@ -127,7 +128,7 @@ pub(super) fn reduce(
     }
     let all = stacked(context, &pieces, acc, cut.axis, &results)?;
     let source = Source { partial: true, ..Source::new(&all.view(acc), &[cut.axis]) };
-    reduce::run(context, combine, acc, source, results.elements(), target)
+    reduce::run(context, &Job { combine, acc, source, outputs: results.elements(), target })
 }
 
 /// Results of pieces side by side along the axis that was cut.
@@ -186,22 +187,22 @@ pub(super) fn arg_reduce(
     choose(context, &positions, &winners, [inner, cut.length], &Out { buffer: out, ..to })
 }
 
-/// From the positions in each piece those in the piece that won, counted from the start of the array.
-fn choose(
-    context: &Context,
-    positions: &Piece,
-    winners: &Piece,
-    [inner, length]: [usize; 2],
-    out: &Out,
-) -> Result<()> {
-    let shared = share_memory(&positions.buffer, out.buffer) || share_memory(&winners.buffer, out.buffer);
-    let key = Key { family: "choose", words: SmallVec::from_slice(&[u32::from(shared)]) };
-    let pipeline = context.pipeline(key, || {
-        let mut text = Text::new(shared);
+/// The positions of the pieces that won. Parameters: elements, elements behind the axis, pieces, length of a piece.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Choose {
+    shared: bool,
+}
+
+impl Kernel for Choose {
+    fn label(&self) -> String {
+        "arg_reduce_choose".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let mut text = Text::new(self.shared);
         text.output(Dtype::Uint32);
         text.input(Dtype::Uint32);
         text.input(Dtype::Uint32);
-        // Elements, elements behind the axis, pieces, length of a piece.
         text.take(4);
         let _ = write!(
             text.body,
@@ -212,8 +213,20 @@ fn choose(
 "
         );
         text.map_entry(Dtype::Uint32);
-        ("arg_reduce_choose".to_owned(), text)
-    })?;
+        text
+    }
+}
+
+/// From the positions in each piece those in the piece that won, counted from the start of the array.
+fn choose(
+    context: &Context,
+    positions: &Piece,
+    winners: &Piece,
+    [inner, length]: [usize; 2],
+    out: &Out,
+) -> Result<()> {
+    let shared = share_memory(&positions.buffer, out.buffer) || share_memory(&winners.buffer, out.buffer);
+    let pipeline = context.pipeline(&Choose { shared })?;
     let count = positions.shape.elements() / out.elements();
     let params = [out.elements(), inner, count, length].map(|v| v as u32);
     let bytes = |piece: &Piece| (piece.shape.elements() * 4) as u64;

@@ -1,22 +1,15 @@
-//! Kernels made ready: compiled once for each text, found again by what they are for.
+//! Kernels made ready: each compiled once, and found again by what it is.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::{Mutex, RwLock};
-use smallvec::SmallVec;
+use parking_lot::Mutex;
 
 use super::device::Gpu;
+use super::kernel::{Cache, Kernel};
 use super::wgsl::Text;
 use crate::error::{Error, Result};
 use crate::variable;
-
-/// What a kernel is for: its family, and the numbers that its text depends on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    pub family: &'static str,
-    pub words: SmallVec<[u32; 24]>,
-}
 
 /// A kernel ready to launch.
 pub(crate) struct Pipeline {
@@ -37,8 +30,9 @@ pub(crate) struct Pipeline {
     pub source: Arc<str>,
 }
 
-/// A kernel of the user, to be compiled.
-pub(crate) struct Source {
+/// A kernel of the user: its name and text, and what it is bound to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Custom {
     pub label: String,
     pub text: String,
     /// The same in Metal's language, and its workgroup.
@@ -54,8 +48,8 @@ struct Bindings {
     outputs: u32,
     inputs: u32,
     shared: bool,
-    /// Inputs that are tiles of uniform memory, a bit each; there are none beyond 64.
-    tiles: u64,
+    /// Inputs that lie in uniform memory, a bit each; there are none beyond 64.
+    uniforms: u64,
     flags: bool,
     /// Parameters come from a buffer, bound last.
     params: bool,
@@ -63,7 +57,7 @@ struct Bindings {
 
 /// The compiled kernels of a device.
 pub(crate) struct Pipelines {
-    known: RwLock<HashMap<Key, Arc<Pipeline>>>,
+    known: Cache<Arc<Pipeline>>,
     layouts: Mutex<HashMap<Bindings, wgpu::BindGroupLayout>>,
 }
 
@@ -75,33 +69,32 @@ pub(crate) fn validating() -> bool {
 
 impl Pipelines {
     pub fn new() -> Pipelines {
-        Pipelines { known: RwLock::new(HashMap::new()), layouts: Mutex::new(HashMap::new()) }
+        Pipelines { known: Cache::new(), layouts: Mutex::new(HashMap::new()) }
     }
 
-    /// The kernel for a key, compiled from what `write` gives (a name and the text) if it is new.
+    /// A kernel, compiled if it is new.
     ///
     /// # Errors
     /// [`Error::Internal`] if the text does not compile.
-    pub fn get(&self, gpu: &Gpu, key: Key, write: impl FnOnce() -> (String, Text)) -> Result<Arc<Pipeline>> {
-        if let Some(known) = self.known.read().get(&key) {
-            return Ok(known.clone());
+    pub fn get<K: Kernel>(&self, gpu: &Gpu, kernel: &K) -> Result<Arc<Pipeline>> {
+        if let Some(known) = self.known.get(kernel) {
+            return Ok(known);
         }
-        let (label, text) = write();
-        let made = Arc::new(self.compile(gpu, label, text)?);
-        Ok(self.known.write().entry(key).or_insert(made).clone())
+        let made = Arc::new(self.compile(gpu, kernel.label(), kernel.text())?);
+        Ok(self.known.keep(kernel.clone(), made))
     }
 
     /// A kernel of the user.
     ///
     /// # Errors
     /// [`Error::Argument`] if the device's compiler refuses the text.
-    pub fn get_custom(&self, gpu: &Gpu, key: Key, write: impl FnOnce() -> Source) -> Result<Arc<Pipeline>> {
-        if let Some(known) = self.known.read().get(&key) {
-            return Ok(known.clone());
+    pub fn get_custom(&self, gpu: &Gpu, kernel: Custom) -> Result<Arc<Pipeline>> {
+        if let Some(known) = self.known.get(&kernel) {
+            return Ok(known);
         }
-        let Source { label, text, msl, outputs, inputs, shared } = write();
+        let Custom { label, text, msl, outputs, inputs, shared } = kernel.clone();
         let layout =
-            self.layout(gpu, Bindings { outputs, inputs, shared, tiles: 0, flags: false, params: false });
+            self.layout(gpu, Bindings { outputs, inputs, shared, uniforms: 0, flags: false, params: false });
         let pipeline = gpu
             .guarded(|| match &msl {
                 Some((msl, workgroup)) if gpu.has(wgpu::Features::PASSTHROUGH_SHADERS) => {
@@ -125,22 +118,22 @@ impl Pipelines {
             params: 0,
             source: msl.map_or(text, |(msl, _)| msl).into(),
         });
-        Ok(self.known.write().entry(key).or_insert(made).clone())
+        Ok(self.known.keep(kernel, made))
     }
 
     /// Names and texts of all kernels compiled so far.
     pub fn sources(&self) -> Vec<(String, Arc<str>)> {
-        self.known.read().values().map(|p| (p.label.clone(), p.source.clone())).collect()
+        self.known.values().iter().map(|p| (p.label.clone(), p.source.clone())).collect()
     }
 
     fn compile(&self, gpu: &Gpu, label: String, text: Text) -> Result<Pipeline> {
         let (buffers, params, flags) = (text.inputs + 1, text.params + 1, text.flags);
-        let (shared, tiles) = (text.shared, text.tiles);
+        let (shared, uniforms) = (text.shared, text.uniforms);
         let most = if gpu.has(wgpu::Features::IMMEDIATES) { gpu.limits.max_immediate_size } else { 0 };
         let immediates = params * 4 <= most as usize;
         let source = text.finish(immediates);
         let bindings =
-            Bindings { outputs: 1, inputs: buffers - 1, shared, tiles, flags, params: !immediates };
+            Bindings { outputs: 1, inputs: buffers - 1, shared, uniforms, flags, params: !immediates };
         let layout = self.layout(gpu, bindings);
         let failed = |error: String| {
             Error::internal("gpu", format!("kernel {label} does not compile: {error}\n{source}"))
@@ -174,15 +167,15 @@ impl Pipelines {
     fn layout(&self, gpu: &Gpu, bindings: Bindings) -> wgpu::BindGroupLayout {
         use wgpu::BufferBindingType::{Storage, Uniform};
         let make = || {
-            let Bindings { outputs, inputs, shared, tiles, flags, params } = bindings;
+            let Bindings { outputs, inputs, shared, uniforms, flags, params } = bindings;
             let buffers = outputs + inputs;
             let last = buffers + u32::from(flags);
             let entries: Vec<_> = (0..last + u32::from(params))
                 .map(|binding| {
                     let input = binding >= outputs && binding < buffers;
                     let read_only = input && !shared || binding == last;
-                    let tile = input && tiles.unbounded_shr(binding - outputs) & 1 == 1;
-                    buffer_entry(binding, if tile { Uniform } else { Storage { read_only } })
+                    let uniform = input && uniforms.unbounded_shr(binding - outputs) & 1 == 1;
+                    buffer_entry(binding, if uniform { Uniform } else { Storage { read_only } })
                 })
                 .collect();
             gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {

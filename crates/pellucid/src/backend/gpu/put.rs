@@ -10,7 +10,7 @@ use super::assemble::{self, inner_sizes};
 use super::check::Check;
 use super::fill;
 use super::index::position;
-use super::pipeline::Key;
+use super::kernel::Kernel;
 use super::record::{Bind, folded};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
 use super::wgsl::{self, GROUP, ROW, Text};
@@ -37,6 +37,53 @@ pub(super) fn put_along_axis(
     write(context, inputs, out, bind)
 }
 
+/// For each place the last index that names it. Parameters: indices, flag, size of the axis, offset, sizes, strides,
+/// strides of the places.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Winners {
+    indices: Dtype,
+    rank: usize,
+    axis: usize,
+    shared: bool,
+}
+
+impl Kernel for Winners {
+    fn label(&self) -> String {
+        "put_along_axis_find".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let &Winners { indices, rank, axis, shared } = self;
+        let mut text = Text::new(shared);
+        text.flags = true;
+        text.output_of("atomic<u32>");
+        text.input(indices);
+        // Indices, flag, size of the axis, offset.
+        text.take(4);
+        let (sizes, strides, places) = (text.take(rank.saturating_sub(1)), text.take(rank), text.take(rank));
+        let mut body = String::new();
+        positions(&mut body, "c", "i", rank, sizes);
+        let from = position_sum("p.p3", "c", rank, strides);
+        let to = (0..rank).filter(|&d| d != axis).fold(format!("at * p.p{}", places + axis), |sum, d| {
+            sum + &format!(" + c{d} * p.p{}", places + d)
+        });
+        let _ = write!(
+            text.body,
+            "@compute @workgroup_size({GROUP})
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
+    let i = (wg.y * {ROW}u + wg.x) * {GROUP}u + li;
+    if (i >= p.p0) {{ return; }}
+{body}    let v = ld0({from});
+    {position}
+    if (good) {{ atomicMax(&out[{to}], i + 1u); }} else {{ atomicMin(&flags[p.p1], i); }}
+}}
+",
+            position = position(indices, "p.p2")
+        );
+        text
+    }
+}
+
 /// For each element of the output the number of the last index that names it, counted from one.
 fn find_winners(
     context: &Context,
@@ -48,38 +95,7 @@ fn find_winners(
 ) -> Result<()> {
     let rank = out.shape.len();
     let shared = share_memory(indices.buffer, winners);
-    let words = [indices.dtype as u32, rank as u32 | (axis as u32) << 8, u32::from(shared)];
-    let pipeline =
-        context.pipeline(Key { family: "put_winners", words: SmallVec::from_slice(&words) }, || {
-            let mut text = Text::new(shared);
-            text.flags = true;
-            text.output_of("atomic<u32>");
-            text.input(indices.dtype);
-            // Indices, flag, size of the axis, offset.
-            text.take(4);
-            let (sizes, strides, places) =
-                (text.take(rank.saturating_sub(1)), text.take(rank), text.take(rank));
-            let mut body = String::new();
-            positions(&mut body, "c", "i", rank, sizes);
-            let from = position_sum("p.p3", "c", rank, strides);
-            let to = (0..rank).filter(|&d| d != axis).fold(format!("at * p.p{}", places + axis), |sum, d| {
-                sum + &format!(" + c{d} * p.p{}", places + d)
-            });
-            let _ = write!(
-                text.body,
-                "@compute @workgroup_size({GROUP})
-fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
-    let i = (wg.y * {ROW}u + wg.x) * {GROUP}u + li;
-    if (i >= p.p0) {{ return; }}
-{body}    let v = ld0({from});
-    {position}
-    if (good) {{ atomicMax(&out[{to}], i + 1u); }} else {{ atomicMin(&flags[p.p1], i); }}
-}}
-",
-                position = position(indices.dtype, "p.p2")
-            );
-            ("put_along_axis_find".to_owned(), text)
-        })?;
+    let pipeline = context.pipeline(&Winners { indices: indices.dtype, rank, axis, shared })?;
     let window = context.window(indices)?;
     let count = indices.elements();
     let mut params: Params = SmallVec::from_slice(&[
@@ -96,18 +112,26 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     context.launch_checked(&pipeline, &binds, &mut params, groups, check)
 }
 
-/// Each element of the output from the value that won its place, else from the array itself.
-fn write(context: &Context, inputs: &[In], out: &Out, winners: Bind) -> Result<()> {
-    let (x, values) = (&inputs[0], &inputs[2]);
-    let rank = out.shape.len();
-    let shared = [x.buffer, values.buffer, winners.buffer].iter().any(|b| share_memory(b, out.buffer));
-    let words = [out.dtype as u32, rank as u32, u32::from(shared)];
-    let pipeline = context.pipeline(Key { family: "put", words: SmallVec::from_slice(&words) }, || {
+/// Each element from the value that won its place, or from the array. Parameters: elements, offsets, sizes and strides.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Put {
+    dtype: Dtype,
+    rank: usize,
+    shared: bool,
+}
+
+impl Kernel for Put {
+    fn label(&self) -> String {
+        "put_along_axis".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let &Put { dtype, rank, shared } = self;
         let mut text = Text::new(shared);
-        text.output(out.dtype);
+        text.output(dtype);
         text.input(Dtype::Uint32);
-        text.input(out.dtype);
-        text.input(out.dtype);
+        text.input(dtype);
+        text.input(dtype);
         // Elements, offsets.
         text.take(3);
         let (sizes, strides) = (text.take(rank.saturating_sub(1)), text.take(rank));
@@ -125,13 +149,21 @@ fn write(context: &Context, inputs: &[In], out: &Out, winners: Bind) -> Result<(
 {put}    return ld2({of});
 }}
 ",
-            ty = wgsl::scalar(out.dtype),
+            ty = wgsl::scalar(dtype),
             from = position_sum("p.p1", "c", rank, strides),
             of = position_sum("p.p2", "v", rank, value_strides),
         );
-        text.map_entry(out.dtype);
-        ("put_along_axis".to_owned(), text)
-    })?;
+        text.map_entry(dtype);
+        text
+    }
+}
+
+/// Each element of the output from the value that won its place, else from the array itself.
+fn write(context: &Context, inputs: &[In], out: &Out, winners: Bind) -> Result<()> {
+    let (x, values) = (&inputs[0], &inputs[2]);
+    let rank = out.shape.len();
+    let shared = [x.buffer, values.buffer, winners.buffer].iter().any(|b| share_memory(b, out.buffer));
+    let pipeline = context.pipeline(&Put { dtype: out.dtype, rank, shared })?;
     let (source, put) = (context.window(x)?, context.window(values)?);
     let mut params: Params = SmallVec::from_slice(&[
         out.elements() as u32,

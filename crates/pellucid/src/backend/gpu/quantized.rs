@@ -1,6 +1,6 @@
 //! Packed numbers: unpacking, and products that unpack while they sum.
 
-use super::formula::{Formula, places};
+use super::formula::{self, Formula, Signature, places};
 use super::tensor::{Context, In, Out};
 use crate::error::Result;
 use crate::op::{QuantMode, QuantSpec};
@@ -55,21 +55,26 @@ fn unpack(spec: &QuantSpec, first: usize, front: &str) -> String {
     )
 }
 
-fn variant(spec: &QuantSpec, more: u32) -> [u32; 4] {
-    [spec.mode as u32, u32::from(spec.bits), spec.group as u32, more]
-}
-
 /// The numbers that packed ones stand for; without a global scale.
 pub(super) fn dequantize(context: &Context, spec: &QuantSpec, inputs: &[In], out: &Out) -> Result<()> {
-    let rank = out.shape.len();
-    let formula = Formula { name: "dequantize", variant: &variant(spec, 0), numbers: &[] };
-    formula.launch(context, inputs, out, || {
-        format!(
-            "        let j = c{};\n{}        return number;\n",
-            rank - 1,
-            unpack(spec, 0, &places(rank - 1, ""))
-        )
-    })
+    formula::run(context, Dequantize { spec: *spec }, &[], inputs, out)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Dequantize {
+    spec: QuantSpec,
+}
+
+impl Formula for Dequantize {
+    fn label(&self) -> &'static str {
+        "dequantize"
+    }
+
+    fn body(&self, signature: &Signature) -> String {
+        let last = signature.rank - 1;
+        let unpack = unpack(&self.spec, 0, &places(last, ""));
+        format!("        let j = c{last};\n{unpack}        return number;\n")
+    }
 }
 
 /// `x @ wᵀ`, or `x @ w` without `transpose`, for one packed matrix.
@@ -80,17 +85,26 @@ pub(super) fn quantized_matmul(
     inputs: &[In],
     out: &Out,
 ) -> Result<()> {
-    let rank = out.shape.len();
-    let depth = inputs[0].shape[rank - 1];
-    let numbers = [depth as u32];
-    let formula = Formula {
-        name: "quantized_matmul",
-        variant: &variant(spec, u32::from(transpose)),
-        numbers: &numbers,
-    };
-    formula.launch(context, inputs, out, || {
+    let depth = inputs[0].shape[out.shape.len() - 1];
+    formula::run(context, QuantizedMatmul { spec: *spec, transpose }, &[depth as u32], inputs, out)
+}
+
+/// The number is the length of the axis that disappears.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct QuantizedMatmul {
+    spec: QuantSpec,
+    transpose: bool,
+}
+
+impl Formula for QuantizedMatmul {
+    fn label(&self) -> &'static str {
+        "quantized_matmul"
+    }
+
+    fn body(&self, signature: &Signature) -> String {
+        let rank = signature.rank;
         let column = format!("c{}", rank - 1);
-        let (j, row) = if transpose { ("k", column.as_str()) } else { (column.as_str(), "k") };
+        let (j, row) = if self.transpose { ("k", column.as_str()) } else { (column.as_str(), "k") };
         format!(
             "    var sum = 0.0;
     for (var k = 0u; k < n0; k = k + 1u) {{
@@ -98,8 +112,8 @@ pub(super) fn quantized_matmul(
 {}        sum = sum + x0({}) * number;
     }}
     return sum;\n",
-            unpack(spec, 1, row),
+            unpack(&self.spec, 1, row),
             places(rank - 1, "k")
         )
-    })
+    }
 }

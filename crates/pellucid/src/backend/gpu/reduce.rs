@@ -7,34 +7,24 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::device::Gpu;
-use super::pipeline::Key;
+use super::elementwise::{self, Convert, Expression, Operands};
+use super::kernel::Kernel;
 use super::record::{Bind, folded};
-use super::software::{VECTOR, reduce_tiles};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
 use super::wgsl::{self, GROUP, ROW, Text};
-use super::{elementwise, pieces, softmax_rows};
+use super::{pieces, software};
 use crate::array::{Dtype, Shape};
 use crate::error::Result;
 use crate::memory::Buffer;
 use crate::op::ReduceOp;
 
 /// Elements that one invocation adds up in a row; more cost accuracy and time.
-const RUN: usize = 512;
+pub(super) const RUN: usize = 512;
 /// Invocations that keep a large device busy.
 const BUSY: usize = 16_384;
 
-/// Workgroups that keep a software adapter busy.
-const BUSY_SOFTWARE: usize = 64;
-
-/// Invocations of a workgroup that reduces a run. A software adapter runs eight at once, and pays for each time
-/// that more of them wait for one another.
-pub(super) fn row_group(gpu: &Gpu) -> u32 {
-    if gpu.is_software() { 8 } else { GROUP }
-}
-
 /// How elements are combined. The accumulator of `ExpSum` is the maximum and the sum of exponentials relative to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Combine {
     Sum,
     Prod,
@@ -186,17 +176,8 @@ impl<'a> Source<'a> {
         Source { kept, reduced, ..Source::new(x, axes) }
     }
 
-    /// Whether a software adapter can read whole vectors (see `pairs`): then runs are such vectors.
-    pub fn has_vectors(&self, gpu: &Gpu) -> bool {
-        gpu.has_vectors()
-            && self.dtype.size() == 4
-            && self.offset.is_multiple_of(VECTOR)
-            && self.kept.iter().all(|a| a.1 % VECTOR as isize == 0)
-            && matches!(self.reduced.as_slice(), [(size, 1)] if size.is_multiple_of(VECTOR))
-    }
-
     /// Whether each output is better made by a workgroup: its elements lie closer than those of its neighbours.
-    fn prefers_rows(&self) -> bool {
+    pub fn prefers_rows(&self) -> bool {
         let nearest = |axes: &Axes| {
             axes.iter().map(|a| a.1.unsigned_abs()).filter(|&s| s > 0).min().unwrap_or(usize::MAX)
         };
@@ -216,8 +197,7 @@ pub(super) fn reduce(context: &Context, op: ReduceOp, x: &In, axes: &[usize], ou
         let (shape, strides) = ([out.elements()], [1isize]);
         let sums = In { buffer: &sums, dtype: Dtype::Complex64, shape: &shape, strides: &strides, offset: 0 };
         let flat = Out { shape: &shape, ..out.clone() };
-        let value = wgsl::rounded(out.dtype, "x0.x + log_(x0.y)");
-        return elementwise::formula(context, "logsumexp_end", &[sums], &flat, &value);
+        return elementwise::map(context, LogSumExp, &[sums], &flat);
     }
     if acc == out.dtype {
         return pieces::reduce(context, combine, acc, x, axes, out.buffer);
@@ -227,100 +207,120 @@ pub(super) fn reduce(context: &Context, op: ReduceOp, x: &In, axes: &[usize], ou
     convert(context, &made, acc, out)
 }
 
+/// The logarithm of a sum of exponentials, from its accumulator.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LogSumExp;
+
+impl Expression for LogSumExp {
+    fn label(&self) -> &'static str {
+        "logsumexp_end"
+    }
+
+    fn value(&self, operands: &Operands) -> String {
+        wgsl::rounded(operands.out, "x0.x + log_(x0.y)")
+    }
+}
+
 /// Writes accumulators, row-major, as elements of the output.
 pub(super) fn convert(context: &Context, made: &Buffer, acc: Dtype, out: &Out) -> Result<()> {
     let strides = Shape::from(out.shape).row_major();
     let made = In { buffer: made, dtype: acc, shape: out.shape, strides: &strides, offset: 0 };
-    let name = "convert";
-    elementwise::formula(context, name, &[made], out, &wgsl::cast(acc, out.dtype, "x0"))
+    elementwise::map(context, Convert, &[made], out)
 }
 
-/// Reduces to accumulators, row-major in `target`.
-pub(super) fn run(
+/// A source to be reduced to accumulators, row-major in `target`.
+pub(super) struct Job<'a> {
+    pub combine: Combine,
+    pub acc: Dtype,
+    pub source: Source<'a>,
+    pub outputs: usize,
+    pub target: &'a Buffer,
+}
+
+/// The segments that runs are cut into.
+#[derive(Clone, Copy)]
+pub(super) struct Segments {
+    length: usize,
+    count: usize,
+}
+
+impl Segments {
+    /// Segments of up to `longest` elements, multiples of `unit`; more of them where they do not keep so many workgroups
+    /// or invocations busy.
+    pub fn new(job: &Job, longest: usize, busy: usize, unit: usize) -> Segments {
+        let elements = count(&job.source.reduced);
+        let wanted = busy.div_ceil(job.outputs).min(elements.div_ceil(longest / 8).max(1));
+        let length = elements.div_ceil(elements.div_ceil(longest).max(wanted)).next_multiple_of(unit);
+        match elements.div_ceil(length) {
+            1 => Segments { length: elements, count: 1 },
+            count => Segments { length, count },
+        }
+    }
+}
+
+/// Reduces to accumulators.
+pub(super) fn run(context: &Context, job: &Job) -> Result<()> {
+    if let Some(done) = software::reduce(context, job) {
+        return done;
+    }
+    let rows = job.source.prefers_rows();
+    let group = GROUP as usize;
+    let (longest, busy) = if rows { (RUN * group / 4, BUSY / group) } else { (RUN, BUSY) };
+    stage(context, job, Segments::new(job, longest, busy, 1), rows, |shared| Reduce {
+        reduction: Reduction::of(job),
+        reduced: job.source.reduced.len(),
+        rows: rows.then_some(GROUP),
+        shared,
+    })
+}
+
+/// Reduces segments of each run with a kernel, then their results. With `rows`, a workgroup has a segment, else an
+/// invocation. The kernel is told whether its source and its target share memory.
+pub(super) fn stage<K: Kernel>(
     context: &Context,
-    combine: Combine,
-    acc: Dtype,
-    source: Source,
-    outputs: usize,
-    target: &Buffer,
+    job: &Job,
+    segments: Segments,
+    rows: bool,
+    kernel: impl Fn(bool) -> K,
 ) -> Result<()> {
-    if let Some((partial, [kept, reduced])) = reduce_tiles::run(context, combine, acc, &source, outputs)? {
-        let next = Source { buffer: &partial, dtype: acc, offset: 0, kept, reduced, partial: true };
-        return run(context, combine, acc, next, outputs, target);
+    if segments.count == 1 {
+        let shared = share_memory(job.source.buffer, job.target);
+        return launch(context, job, segments, rows, &kernel(shared));
     }
-    let elements = count(&source.reduced);
-    let rows = source.prefers_rows();
-    let group = row_group(context.gpu) as usize;
-    let (per_segment, busy) = match (rows, context.gpu.is_software()) {
-        (true, true) => (RUN * group, BUSY_SOFTWARE),
-        (true, false) => (RUN * group / 4, BUSY / group),
-        (false, _) => (RUN, BUSY),
-    };
-    let wanted = busy.div_ceil(outputs);
-    let segments = elements.div_ceil(per_segment).max(wanted.min(elements.div_ceil(per_segment / 8).max(1)));
-    let vectors = rows && source.has_vectors(context.gpu);
-    let length = elements.div_ceil(segments).next_multiple_of(if vectors { VECTOR } else { 1 });
-    let segments = elements.div_ceil(length);
-    if segments == 1 {
-        return stage(context, combine, acc, &source, rows, outputs, elements, 1, target);
-    }
-    let partial = context.scratch(outputs * segments * acc.size())?;
-    stage(context, combine, acc, &source, rows, outputs, length, segments, &partial)?;
+    let partial = context.scratch(job.outputs * segments.count * job.acc.size())?;
+    let shared = share_memory(job.source.buffer, &partial);
+    let first = Job { source: job.source.clone(), target: &partial, ..*job };
+    launch(context, &first, segments, rows, &kernel(shared))?;
     // Results of one output lie side by side where a workgroup made them, else those of one segment.
-    let (kept, reduced) = if rows { (segments as isize, 1) } else { (1, outputs as isize) };
-    let next = Source {
+    let (kept, reduced) = if rows { (segments.count as isize, 1) } else { (1, job.outputs as isize) };
+    let source = Source {
         buffer: &partial,
-        dtype: acc,
+        dtype: job.acc,
         offset: 0,
-        kept: joined([(outputs, kept)].into_iter()),
-        reduced: joined([(segments, reduced)].into_iter()),
+        kept: joined([(job.outputs, kept)].into_iter()),
+        reduced: joined([(segments.count, reduced)].into_iter()),
         partial: true,
     };
-    run(context, combine, acc, next, outputs, target)
+    run(context, &Job { source, ..*job })
 }
 
-#[allow(clippy::too_many_arguments, reason = "one launch, described once")]
-fn stage(
-    context: &Context,
-    combine: Combine,
-    acc: Dtype,
-    source: &Source,
-    rows: bool,
-    outputs: usize,
-    length: usize,
-    segments: usize,
-    target: &Buffer,
-) -> Result<()> {
-    let (kept, reduced) = (source.kept.len(), source.reduced.len());
-    let shared = share_memory(source.buffer, target);
-    let vectors = rows && source.has_vectors(context.gpu);
-    let words = [
-        combine as u32,
-        acc as u32,
-        source.dtype as u32,
-        u32::from(source.partial) | u32::from(rows) << 1 | u32::from(shared) << 2 | u32::from(vectors) << 3,
-        kept as u32,
-        reduced as u32,
-    ];
-    let pipeline = context.pipeline(Key { family: "reduce", words: SmallVec::from_slice(&words) }, || {
-        let label = format!("{combine:?}_{}", if rows { "rows" } else { "columns" }).to_lowercase();
-        (label, text(combine, acc, source, rows.then(|| row_group(context.gpu)), shared, vectors))
-    })?;
+fn launch<K: Kernel>(context: &Context, job: &Job, segments: Segments, rows: bool, kernel: &K) -> Result<()> {
+    let pipeline = context.pipeline(kernel)?;
+    let (source, outputs) = (&job.source, job.outputs);
     let window = source_window(context, source)?;
     let mut params: SmallVec<[u32; 24]> = SmallVec::from_slice(&[
         outputs as u32,
         count(&source.reduced) as u32,
-        length as u32,
-        segments as u32,
+        segments.length as u32,
+        segments.count as u32,
         (source.offset - window.skipped) as u32,
     ]);
     push_axes(&mut params, &source.kept);
     push_axes(&mut params, &source.reduced);
-    let bytes = (outputs * segments * acc.size()) as u64;
-    let all = (outputs * segments) as u64;
-    let groups = if rows { all } else { all.div_ceil(u64::from(GROUP)) };
-    let binds = [Bind { buffer: target, start: 0, bytes }, window.bind];
-    context.launch(&pipeline, &binds, &params, folded(groups))
+    let all = outputs * segments.count;
+    let groups = if rows { all as u64 } else { (all as u64).div_ceil(u64::from(GROUP)) };
+    let target = Bind { buffer: job.target, start: 0, bytes: (all * job.acc.size()) as u64 };
+    context.launch(&pipeline, &[target, window.bind], &params, folded(groups))
 }
 
 /// The part of the buffer that holds all elements of a source.
@@ -351,54 +351,50 @@ pub(super) fn take_axes(text: &mut Text, rank: usize) -> (usize, usize) {
     (text.take(rank.saturating_sub(1)), text.take(rank))
 }
 
-/// The kernel; `rows` is the size of the workgroups that each reduce a run, if they do.
-fn text(
-    combine: Combine,
-    acc: Dtype,
-    source: &Source,
-    rows: Option<u32>,
-    shared: bool,
-    vectors: bool,
-) -> Text {
-    let mut text = Text::new(shared);
-    text.output(acc);
-    if vectors {
-        text.input_of("vec4<u64>");
-    } else {
-        text.input(source.dtype);
+/// What the texts of all reductions depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Reduction {
+    pub combine: Combine,
+    pub acc: Dtype,
+    /// The type of the elements.
+    pub from: Dtype,
+    /// The elements are accumulators.
+    partial: bool,
+    /// Axes that stay.
+    kept: usize,
+}
+
+impl Reduction {
+    pub fn of(job: &Job) -> Reduction {
+        let Job { combine, acc, source, .. } = job;
+        let (from, partial, kept) = (source.dtype, source.partial, source.kept.len());
+        Reduction { combine: *combine, acc: *acc, from, partial, kept }
     }
-    let (kept, reduced) = (source.kept.len(), source.reduced.len());
-    // Outputs, elements, elements of a segment, segments, offset.
-    text.take(5);
-    let (kept_sizes, kept_strides) = take_axes(&mut text, kept);
-    let (reduced_sizes, reduced_strides) = take_axes(&mut text, reduced);
-    let ty = wgsl::scalar(acc);
-    let mut body = combine.functions(acc, source.dtype);
-    let lifted = if source.partial { "v".to_owned() } else { combine.lift(source.dtype, acc, "v") };
-    if vectors {
-        let value = wgsl::decoded(source.dtype, "bits");
-        let _ = write!(
-            body,
-            "fn lift_(bits: u32) -> {ty} {{\n    let v = {value};\n    return {lifted};\n}}
-fn both_(pair: u64) -> {ty} {{ return combine_(lift_(u32(pair)), lift_(u32(pair >> 32u))); }}
-fn at_(base: u32, j: u32) -> {ty} {{
-    let pairs = in0[base / {VECTOR}u + j];
-    return combine_(combine_(both_(pairs[0]), both_(pairs[1])), combine_(both_(pairs[2]), both_(pairs[3])));
-}}
-"
-        );
-    } else {
-        let _ = writeln!(body, "fn at_(base: u32, j: u32) -> {ty} {{");
-        positions(&mut body, "r", "j", reduced, reduced_sizes);
-        let at = position_sum("base", "r", reduced, reduced_strides);
-        let _ = writeln!(body, "    let v = ld0({at});\n    return {lifted};\n}}");
+
+    /// Takes the parameters, with those of `reduced` axes last, whose numbers are returned; writes the functions
+    /// `identity_`, `combine_` and `base_`.
+    pub fn start(self, text: &mut Text, reduced: usize) -> (usize, usize) {
+        // Outputs, elements, elements of a segment, segments, offset.
+        text.take(5);
+        let (sizes, strides) = take_axes(text, self.kept);
+        let axes = take_axes(text, reduced);
+        let mut body = self.combine.functions(self.acc, self.from);
+        let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
+        positions(&mut body, "c", "o", self.kept, sizes);
+        let _ = writeln!(body, "    return {};\n}}", position_sum("p.p4", "c", self.kept, strides));
+        text.body.push_str(&body);
+        axes
     }
-    let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
-    positions(&mut body, "c", "o", kept, kept_sizes);
-    let _ = writeln!(body, "    return {};\n}}", position_sum("p.p4", "c", kept, kept_strides));
-    if let Some(group) = rows {
-        let _ = write!(
-            body,
+
+    /// The element `v` as an accumulator.
+    pub fn lifted(self) -> String {
+        if self.partial { "v".to_owned() } else { self.combine.lift(self.from, self.acc, "v") }
+    }
+
+    /// The entry point of workgroups of this size that each reduce a segment, `unit` elements at once with `at_`.
+    pub fn rows_entry(self, group: u32, unit: usize) -> String {
+        let (ty, half) = (wgsl::scalar(self.acc), group / 2);
+        format!(
             "var<workgroup> part: array<{ty}, {group}>;
 @compute @workgroup_size({group})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
@@ -417,13 +413,45 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     }}
     if (li == 0u) {{ out[t] = part[0]; }}
 }}
-",
-            half = group / 2,
-            unit = if vectors { VECTOR } else { 1 }
-        );
-    } else {
+"
+        )
+    }
+}
+
+/// Parameters: outputs, elements, elements of a segment, segments, offset, both groups of axes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Reduce {
+    pub reduction: Reduction,
+    /// Axes that disappear.
+    pub reduced: usize,
+    /// The size of the workgroups that each reduce a segment; without it, each invocation does.
+    pub rows: Option<u32>,
+    pub shared: bool,
+}
+
+impl Kernel for Reduce {
+    fn label(&self) -> String {
+        let way = if self.rows.is_some() { "rows" } else { "columns" };
+        format!("{:?}_{way}", self.reduction.combine).to_lowercase()
+    }
+
+    fn text(&self) -> Text {
+        let &Reduce { reduction, reduced, rows, shared } = self;
+        let mut text = Text::new(shared);
+        text.output(reduction.acc);
+        text.input(reduction.from);
+        let (sizes, strides) = reduction.start(&mut text, reduced);
+        let ty = wgsl::scalar(reduction.acc);
+        let _ = writeln!(text.body, "fn at_(base: u32, j: u32) -> {ty} {{");
+        positions(&mut text.body, "r", "j", reduced, sizes);
+        let (at, lifted) = (position_sum("base", "r", reduced, strides), reduction.lifted());
+        let _ = writeln!(text.body, "    let v = ld0({at});\n    return {lifted};\n}}");
+        if let Some(group) = rows {
+            text.body.push_str(&reduction.rows_entry(group, 1));
+            return text;
+        }
         let _ = write!(
-            body,
+            text.body,
             "@compute @workgroup_size({GROUP})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let t = (wg.y * {ROW}u + wg.x) * {GROUP}u + li;
@@ -437,24 +465,6 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 }}
 "
         );
+        text
     }
-    text.body = body;
-    text
-}
-
-/// exp(x − max) / Σ exp(x − max) over axes.
-pub(super) fn softmax(context: &Context, x: &In, axes: &[usize], out: &Out) -> Result<()> {
-    if softmax_rows::run(context, x, axes, out)? {
-        return Ok(());
-    }
-    let kept: SmallVec<[usize; 6]> =
-        (0..x.shape.len()).map(|d| if axes.contains(&d) { 1 } else { x.shape[d] }).collect();
-    let outputs: usize = kept.iter().product();
-    let sums = context.scratch(outputs * 8)?;
-    pieces::reduce(context, Combine::ExpSum, Dtype::Complex64, x, axes, &sums)?;
-    let strides = Shape::from(&kept[..]).row_major();
-    let sums = In { buffer: &sums, dtype: Dtype::Complex64, shape: &kept, strides: &strides, offset: 0 };
-    // As on the CPU, an infinite maximum leaves no meaningful quotients.
-    let value = wgsl::rounded(out.dtype, "select(exp_(x0 - x1.x) / x1.y, nan_(), isinf_(x1.x))");
-    elementwise::formula(context, "softmax_end", &[x.clone(), sums], out, &value)
 }

@@ -7,9 +7,10 @@ use smallvec::SmallVec;
 
 use super::device::Gpu;
 use super::elementwise;
-use super::pipeline::Key;
+use super::kernel::Kernel;
 use super::record::{Bind, folded};
-use super::reduce::{Combine, Source, convert, push_axes, source_window, take_axes};
+use super::reduce::{Combine, LogSumExp, Source, convert, push_axes, source_window, take_axes};
+use super::software;
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
 use super::wgsl::{self, GROUP, ROW, Text};
 use crate::array::{Dtype, Shape};
@@ -50,8 +51,7 @@ pub(super) fn run(context: &Context, scan: &Scan, x: &In, out: &Out) -> Result<(
     if combine == Combine::ExpSum {
         let strides = Shape::from(out.shape).row_major();
         let sums = In { buffer: &made, dtype: acc, shape: out.shape, strides: &strides, offset: 0 };
-        let value = wgsl::rounded(out.dtype, "x0.x + log_(x0.y)");
-        return elementwise::formula(context, "logsumexp_end", &[sums], out, &value);
+        return elementwise::map(context, LogSumExp, &[sums], out);
     }
     convert(context, &made, acc, out)
 }
@@ -99,11 +99,10 @@ fn steps(context: &Context, scan: &Scan, x: &In, target: &Buffer, acc: Dtype, sh
     go_through(context, &task)
 }
 
-/// Whether each segment is one invocation's, and its length. Software has no use for more invocations than it needs to
-/// keep its cores busy, and ends loops after 65,535 rounds.
+/// Whether each segment is one invocation's, and its length.
 fn segments(gpu: &Gpu, runs: usize, length: usize) -> (bool, usize) {
-    if gpu.is_software() {
-        return (true, (runs * length / MANY).clamp(64, 8192).min(length));
+    if let Some(segment) = software::scan_segment(gpu, runs, length) {
+        return (true, segment);
     }
     let many = runs >= MANY || length < 64;
     (many, length.min(if many { 32_768 } else { 16_384 }))
@@ -151,14 +150,20 @@ fn launch(
     let before = if let Pass::Results(Some(before)) = pass { Some(before) } else { None };
     let shared = share_memory(source.buffer, task.target)
         || before.is_some_and(|before| share_memory(before, task.target));
-    let flags =
-        [task.reverse, task.inclusive, many, shared, source.partial, pass.is_totals(), before.is_some()];
-    let flags = flags.iter().enumerate().fold(0, |all, (i, &flag)| all | u32::from(flag) << i);
-    let words = [task.combine as u32, task.acc as u32, task.of as u32, flags, source.kept.len() as u32];
-    let pipeline = context.pipeline(Key { family: "scan", words: SmallVec::from_slice(&words) }, || {
-        let name = if pass.is_totals() { "scan_totals" } else { "scan" };
-        (format!("{name}_{:?}", task.combine).to_lowercase(), text(task, pass, many, shared))
-    })?;
+    let kernel = Segments {
+        combine: task.combine,
+        acc: task.acc,
+        of: task.of,
+        partial: source.partial,
+        kept: source.kept.len(),
+        reverse: task.reverse,
+        inclusive: task.inclusive,
+        many,
+        totals: pass.is_totals(),
+        before: before.is_some(),
+        shared,
+    };
+    let pipeline = context.pipeline(&kernel)?;
     let window = source_window(context, source)?;
     let (length, stride) = source.reduced[0];
     let mut params: SmallVec<[u32; 24]> = SmallVec::from_slice(&[
@@ -181,45 +186,74 @@ fn launch(
     context.launch(&pipeline, &binds, &params, folded(groups))
 }
 
-fn text(task: &Task, pass: Pass, many: bool, shared: bool) -> Text {
-    let (source, combine, acc) = (&task.source, task.combine, task.acc);
-    let mut text = Text::new(shared);
-    text.output(acc);
-    text.input(source.dtype);
-    // Runs, length, distance of a run's neighbours in the output, offset, stride of the axis, length of a segment,
-    // segments of a run.
-    text.take(7);
-    let kept = source.kept.len();
-    let (sizes, strides) = take_axes(&mut text, kept);
-    let ty = wgsl::scalar(acc);
-    let lifted = if source.partial { "v".to_owned() } else { combine.lift(source.dtype, acc, "v") };
-    let place = if task.reverse { "(p.p1 - 1u - j)" } else { "j" };
-    let mut body = combine.functions(acc, task.of);
-    let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
-    positions(&mut body, "c", "o", kept, sizes);
-    let _ = writeln!(body, "    return {};\n}}", position_sum("p.p3", "c", kept, strides));
-    let _ = writeln!(
-        body,
-        "fn to_(o: u32, j: u32) -> u32 {{ return (o / p.p2 * p.p1 + {place}) * p.p2 + o % p.p2; }}\n\
-         fn at_(base: u32, j: u32) -> {ty} {{ let v = ld0(base + {place} * p.p4); return {lifted}; }}"
-    );
-    let before = if let Pass::Results(Some(_)) = pass {
-        text.input(acc);
-        "ld1(t)"
-    } else {
-        "identity_()"
-    };
-    let (number, rest) = match (many, pass.is_totals()) {
-        (true, totals) => (format!("(wg.y * {ROW}u + wg.x) * {GROUP}u + li"), alone(task.inclusive, totals)),
-        (false, true) => (format!("wg.y * {ROW}u + wg.x"), TOTALS.to_owned()),
-        (false, false) => (format!("wg.y * {ROW}u + wg.x"), together(task.inclusive)),
-    };
-    if !many {
-        let _ = writeln!(body, "var<workgroup> part: array<{ty}, {GROUP}>;");
+/// Goes through segments. Parameters: runs, length, distance of a run's neighbours in the output, offset, stride of the
+/// axis, length of a segment, segments of a run, the other axes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Segments {
+    combine: Combine,
+    acc: Dtype,
+    /// The type of the elements, which accumulators that are scanned again stand for.
+    of: Dtype,
+    /// What is read are accumulators.
+    partial: bool,
+    /// The other axes.
+    kept: usize,
+    reverse: bool,
+    inclusive: bool,
+    /// A segment is one invocation's, not a workgroup's.
+    many: bool,
+    /// One accumulator for each segment, not all results.
+    totals: bool,
+    /// What comes before each segment is given.
+    before: bool,
+    shared: bool,
+}
+
+impl Kernel for Segments {
+    fn label(&self) -> String {
+        let name = if self.totals { "scan_totals" } else { "scan" };
+        format!("{name}_{:?}", self.combine).to_lowercase()
     }
-    let _ = write!(
-        body,
-        "@compute @workgroup_size({GROUP})
+
+    fn text(&self) -> Text {
+        let &Segments { combine, acc, of, kept, many, shared, .. } = self;
+        let mut text = Text::new(shared);
+        text.output(acc);
+        let from = if self.partial { acc } else { of };
+        text.input(from);
+        text.take(7);
+        let (sizes, strides) = take_axes(&mut text, kept);
+        let ty = wgsl::scalar(acc);
+        let lifted = if self.partial { "v".to_owned() } else { combine.lift(from, acc, "v") };
+        let place = if self.reverse { "(p.p1 - 1u - j)" } else { "j" };
+        let mut body = combine.functions(acc, of);
+        let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
+        positions(&mut body, "c", "o", kept, sizes);
+        let _ = writeln!(body, "    return {};\n}}", position_sum("p.p3", "c", kept, strides));
+        let _ = writeln!(
+            body,
+            "fn to_(o: u32, j: u32) -> u32 {{ return (o / p.p2 * p.p1 + {place}) * p.p2 + o % p.p2; }}\n\
+         fn at_(base: u32, j: u32) -> {ty} {{ let v = ld0(base + {place} * p.p4); return {lifted}; }}"
+        );
+        let before = if self.before {
+            text.input(acc);
+            "ld1(t)"
+        } else {
+            "identity_()"
+        };
+        let (number, rest) = match (many, self.totals) {
+            (true, totals) => {
+                (format!("(wg.y * {ROW}u + wg.x) * {GROUP}u + li"), alone(self.inclusive, totals))
+            }
+            (false, true) => (format!("wg.y * {ROW}u + wg.x"), TOTALS.to_owned()),
+            (false, false) => (format!("wg.y * {ROW}u + wg.x"), together(self.inclusive)),
+        };
+        if !many {
+            let _ = writeln!(body, "var<workgroup> part: array<{ty}, {GROUP}>;");
+        }
+        let _ = write!(
+            body,
+            "@compute @workgroup_size({GROUP})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let t = {number};
     if (t >= p.p0 * p.p6) {{ return; }}
@@ -230,9 +264,10 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     var acc = {before};
 {rest}}}
 "
-    );
-    text.body = body;
-    text
+        );
+        text.body = body;
+        text
+    }
 }
 
 /// One invocation goes through a segment.

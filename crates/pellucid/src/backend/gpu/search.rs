@@ -2,10 +2,8 @@
 
 use std::fmt::Write;
 
-use smallvec::SmallVec;
-
 use super::elementwise;
-use super::pipeline::Key;
+use super::kernel::Kernel;
 use super::record::{Bind, folded};
 use super::tensor::{Context, In, Out, shares};
 use super::wgsl::{self, Class, GROUP, Text};
@@ -13,23 +11,37 @@ use crate::array::{Dtype, Shape};
 use crate::error::Result;
 
 /// Parameters: number of values, length of the sequence, its first element and stride, first value.
-fn text(dtype: Dtype, right: bool, shared: bool) -> Text {
-    let mut text = Text::new(shared);
-    text.take(5);
-    text.output(Dtype::Uint32);
-    text.input(dtype);
-    text.input(dtype);
-    let ty = wgsl::scalar(dtype);
-    let before = match wgsl::class(dtype) {
-        Class::Bool => "!a && b",
-        Class::Float => "a < b || (!isnan_(a) && isnan_(b))",
-        _ => "a < b",
-    };
-    let ahead = if right { "!before(v, e)" } else { "before(e, v)" };
-    let mut body = String::new();
-    let _ = write!(
-        body,
-        "fn before(a: {ty}, b: {ty}) -> bool {{ return {before}; }}
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct SearchSorted {
+    dtype: Dtype,
+    /// Behind equal elements, not before them.
+    right: bool,
+    shared: bool,
+}
+
+impl Kernel for SearchSorted {
+    fn label(&self) -> String {
+        "searchsorted".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let &SearchSorted { dtype, right, shared } = self;
+        let mut text = Text::new(shared);
+        text.take(5);
+        text.output(Dtype::Uint32);
+        text.input(dtype);
+        text.input(dtype);
+        let ty = wgsl::scalar(dtype);
+        let before = match wgsl::class(dtype) {
+            Class::Bool => "!a && b",
+            Class::Float => "a < b || (!isnan_(a) && isnan_(b))",
+            _ => "a < b",
+        };
+        let ahead = if right { "!before(v, e)" } else { "before(e, v)" };
+        let mut body = String::new();
+        let _ = write!(
+            body,
+            "fn before(a: {ty}, b: {ty}) -> bool {{ return {before}; }}
 fn value(i: u32) -> u32 {{
     let v = ld1(p.p4 + i);
     var low = 0u;
@@ -42,10 +54,11 @@ fn value(i: u32) -> u32 {{
     return low;
 }}
 "
-    );
-    text.body = body;
-    text.map_entry(Dtype::Uint32);
-    text
+        );
+        text.body = body;
+        text.map_entry(Dtype::Uint32);
+        text
+    }
 }
 
 /// For each value the number of elements before it. Complex numbers are not compared here.
@@ -67,10 +80,7 @@ pub(super) fn run(context: &Context, sequence: &In, values: &In, right: bool, ou
         In { buffer: &copied, dtype: values.dtype, shape: values.shape, strides: &dense, offset: 0 }
     };
     let shared = shares(&[sequence.clone(), values.clone()], out.buffer);
-    let words = [sequence.dtype as u32, u32::from(right), u32::from(shared)];
-    let key = Key { family: "searchsorted", words: SmallVec::from_slice(&words) };
-    let dtype = sequence.dtype;
-    let pipeline = context.pipeline(key, || ("searchsorted".to_owned(), text(dtype, right, shared)))?;
+    let pipeline = context.pipeline(&SearchSorted { dtype: sequence.dtype, right, shared })?;
     let (sorted, wanted) = (context.window(sequence)?, context.window(&values)?);
     let count = out.elements();
     let params = [

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::pipeline::Key;
+use super::kernel::Kernel;
 use super::record::{Bind, folded};
 use super::reduce::{Source, push_axes, source_window, take_axes};
 use super::tensor::{Context, In, Out, position_sum, positions, share_memory};
@@ -21,7 +21,7 @@ use crate::memory::Buffer;
 const IN_A_ROW: usize = 8;
 
 /// What is sorted: a key, and for positions also where it was.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Items {
     of: Dtype,
     positions: bool,
@@ -201,12 +201,8 @@ pub(super) fn run(context: &Context, x: &In, axis: usize, positions: bool, out: 
 fn sort_blocks(context: &Context, items: Items, x: &In, axis: usize, target: &Buffer) -> Result<()> {
     let x = &In { dtype: carrier(x.dtype), ..x.clone() };
     let source = Source::unjoined(x, &[axis]);
-    let shared = share_memory(x.buffer, target);
-    let words =
-        [items.of as u32, u32::from(items.positions) | u32::from(shared) << 1, source.kept.len() as u32];
-    let pipeline = context.pipeline(Key { family: "sort", words: SmallVec::from_slice(&words) }, || {
-        ("sort_blocks".to_owned(), block_text(items, &source, shared))
-    })?;
+    let kernel = Blocks { items, kept: source.kept.len(), shared: share_memory(x.buffer, target) };
+    let pipeline = context.pipeline(&kernel)?;
     let window = source_window(context, &source)?;
     let (n, block) = (x.shape[axis], items.block());
     // Short runs share a block.
@@ -227,21 +223,34 @@ fn sort_blocks(context: &Context, items: Items, x: &In, axis: usize, target: &Bu
     context.launch(&pipeline, &binds, &params, folded((segments as u64).div_ceil((block / part) as u64)))
 }
 
-fn block_text(items: Items, source: &Source, shared: bool) -> Text {
-    let mut text = Text::new(shared);
-    text.output_of(items.ty());
-    text.input(source.dtype);
-    // Segments, length of a run, of a segment, segments of a run, offset, stride.
-    text.take(6);
-    let kept = source.kept.len();
-    let (sizes, strides) = take_axes(&mut text, kept);
-    let mut body = items.functions();
-    let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
-    positions(&mut body, "c", "o", kept, sizes);
-    let _ = writeln!(body, "    return {};\n}}", position_sum("p.p4", "c", kept, strides));
-    let _ = write!(
-        body,
-        "var<workgroup> block: array<{ty}, {size}>;
+/// Sorts blocks of runs with so many other axes. Parameters: segments, length of a run, of a segment, segments of a run,
+/// offset, stride, the other axes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Blocks {
+    items: Items,
+    kept: usize,
+    shared: bool,
+}
+
+impl Kernel for Blocks {
+    fn label(&self) -> String {
+        "sort_blocks".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let &Blocks { items, kept, shared } = self;
+        let mut text = Text::new(shared);
+        text.output_of(items.ty());
+        text.input(carrier(items.of));
+        text.take(6);
+        let (sizes, strides) = take_axes(&mut text, kept);
+        let mut body = items.functions();
+        let _ = writeln!(body, "fn base_(o: u32) -> u32 {{");
+        positions(&mut body, "c", "o", kept, sizes);
+        let _ = writeln!(body, "    return {};\n}}", position_sum("p.p4", "c", kept, strides));
+        let _ = write!(
+            body,
+            "var<workgroup> block: array<{ty}, {size}>;
 fn order_(a: u32, b: u32) {{
     let x = block[a];
     let y = block[b];
@@ -281,12 +290,13 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     }}
 }}
 ",
-        ty = items.ty(),
-        size = items.block(),
-        half = items.block() / 2
-    );
-    text.body = body;
-    text
+            ty = items.ty(),
+            size = items.block(),
+            half = items.block() / 2
+        );
+        text.body = body;
+        text
+    }
 }
 
 /// Merges pairs of sorted stretches of `width` items in each of `runs` runs of `n`.
@@ -297,11 +307,7 @@ fn merge(
     to: &Buffer,
     [runs, n, width]: [usize; 3],
 ) -> Result<()> {
-    let shared = share_memory(from, to);
-    let words = [items.of as u32, u32::from(items.positions) | u32::from(shared) << 1];
-    let pipeline = context.pipeline(Key { family: "merge", words: SmallVec::from_slice(&words) }, || {
-        ("sort_merge".to_owned(), merge_text(items, shared))
-    })?;
+    let pipeline = context.pipeline(&Merge { items, shared: share_memory(from, to) })?;
     let chunks = n.div_ceil(IN_A_ROW);
     let params = [runs, n, width, chunks].map(|v| v as u32);
     let bytes = (runs * n * items.bytes()) as u64;
@@ -310,15 +316,27 @@ fn merge(
     context.launch(&pipeline, &binds, &params, folded(groups))
 }
 
-/// Each invocation finds by bisection where its results begin in both stretches.
-fn merge_text(items: Items, shared: bool) -> Text {
-    let mut text = Text::new(shared);
-    text.output_of(items.ty());
-    text.input_of(items.ty());
-    // Runs, their length, length of a stretch, invocations of a run.
-    text.take(4);
-    let mut body = items.functions();
-    let _ = write!(
+/// Each invocation finds by bisection where its results begin in both stretches. Parameters: runs, their length, length of
+/// a stretch, invocations of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Merge {
+    items: Items,
+    shared: bool,
+}
+
+impl Kernel for Merge {
+    fn label(&self) -> String {
+        "sort_merge".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let &Merge { items, shared } = self;
+        let mut text = Text::new(shared);
+        text.output_of(items.ty());
+        text.input_of(items.ty());
+        text.take(4);
+        let mut body = items.functions();
+        let _ = write!(
         body,
         "@compute @workgroup_size({GROUP})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
@@ -355,20 +373,29 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 }}
 "
     );
-    text.body = body;
-    text
+        text.body = body;
+        text
+    }
 }
 
-/// Writes sorted items as elements or positions.
-fn write(context: &Context, items: Items, from: &Buffer, axis: usize, out: &Out) -> Result<()> {
-    let shared = share_memory(from, out.buffer);
-    let words = [items.of as u32, u32::from(items.positions) | u32::from(shared) << 1];
-    let target = if items.positions { Dtype::Uint32 } else { carrier(items.of) };
-    let pipeline = context.pipeline(Key { family: "sorted", words: SmallVec::from_slice(&words) }, || {
+/// Sorted items as elements or positions. Parameters: elements, length of a run, distance of its elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Sorted {
+    items: Items,
+    shared: bool,
+}
+
+impl Kernel for Sorted {
+    fn label(&self) -> String {
+        "sort_end".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let &Sorted { items, shared } = self;
+        let target = if items.positions { Dtype::Uint32 } else { carrier(items.of) };
         let mut text = Text::new(shared);
         text.output(target);
         text.input_of(items.ty());
-        // Elements, length of a run, distance of its elements.
         text.take(3);
         let (functions, value) = items.result();
         let _ = write!(
@@ -382,8 +409,13 @@ fn write(context: &Context, items: Items, from: &Buffer, axis: usize, out: &Out)
             ty = wgsl::scalar(target)
         );
         text.map_entry(target);
-        ("sort_end".to_owned(), text)
-    })?;
+        text
+    }
+}
+
+/// Writes sorted items as elements or positions.
+fn write(context: &Context, items: Items, from: &Buffer, axis: usize, out: &Out) -> Result<()> {
+    let pipeline = context.pipeline(&Sorted { items, shared: share_memory(from, out.buffer) })?;
     let inner: usize = out.shape[axis + 1..].iter().product();
     let params = [out.elements() as u32, out.shape[axis] as u32, inner as u32];
     let bytes = (out.elements() * items.bytes()) as u64;

@@ -7,11 +7,11 @@ use smallvec::SmallVec;
 
 use super::check::Check;
 use super::device::Gpu;
-use super::pipeline::{Key, Pipeline};
+use super::kernel::Kernel;
+use super::pipeline::Pipeline;
 pub(super) use super::record::share_memory;
 use super::record::{Bind, Dispatch, Recorder};
 use super::transfer;
-use super::wgsl::Text;
 use crate::array::Dtype;
 use crate::call_site::CallSite;
 use crate::error::{Error, Result};
@@ -108,8 +108,9 @@ impl Context {
         transfer::allocate(self.gpu, request, self.op)
     }
 
-    pub fn pipeline(&self, key: Key, write: impl FnOnce() -> (String, Text)) -> Result<Arc<Pipeline>> {
-        self.gpu.pipelines.get(self.gpu, key, write)
+    /// A kernel, compiled if it is new.
+    pub fn pipeline<K: Kernel>(&self, kernel: &K) -> Result<Arc<Pipeline>> {
+        self.gpu.pipelines.get(self.gpu, kernel)
     }
 
     pub fn launch(

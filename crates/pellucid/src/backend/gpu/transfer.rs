@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::device::{Gpu, gpu};
 use super::record;
+use super::software;
 use crate::array::Mirror;
 use crate::call_site::CallSite;
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ impl Provider for GpuMemory {
         let gpu = gpu(self.0).map_err(|error| error.to_string())?;
         let mut usage =
             wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        usage.set(wgpu::BufferUsages::UNIFORM, gpu.has_tiles());
+        usage.set(wgpu::BufferUsages::UNIFORM, software::has_tiles(gpu));
         let buffer = gpu.guarded(|| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("array"),

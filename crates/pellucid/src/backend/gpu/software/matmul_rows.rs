@@ -5,24 +5,74 @@
 //! broadcasts it to the others, and the columns it makes itself of the second one.
 
 use std::fmt::Write;
+use std::sync::Arc;
+
+use super::LANES;
+use crate::array::Dtype;
+use crate::backend::gpu::device::Gpu;
+use crate::backend::gpu::kernel::Kernel;
+use crate::backend::gpu::matmul::{Matmul, Start};
+use crate::backend::gpu::pipeline::Pipeline;
+use crate::backend::gpu::tensor::Context;
+use crate::backend::gpu::wgsl::Text;
+use crate::error::Result;
 
 /// Rows of a block, and columns that each invocation makes, eight apart.
 const ROWS: usize = 16;
 const COLUMNS: usize = 4;
-const LANES: usize = 8;
 
 /// Rows and columns of a workgroup's block.
-pub(in crate::backend::gpu) const BLOCK: [usize; 2] = [ROWS, COLUMNS * LANES];
+const BLOCK: [usize; 2] = [ROWS, COLUMNS * LANES];
 
-/// Numbers of the parameters that hold the strides of rows and columns.
-pub(in crate::backend::gpu) struct Strides {
-    pub a: (usize, usize),
-    pub b: (usize, usize),
+/// Whether products of this type are made here.
+fn takes(gpu: &Gpu, out: Dtype) -> bool {
+    gpu.is_software() && gpu.has(wgpu::Features::SUBGROUP) && out == Dtype::Float32
 }
 
-/// The entry point; `result` makes an element of the output of the sum `v` at row `r` and column `c`.
-pub(in crate::backend::gpu) fn entry(strides: &Strides, base_c: &str, result: &str) -> String {
-    let ((a_row, a_col), (b_row, b_col)) = (strides.a, strides.b);
+/// The smallest rows and columns that a workgroup makes, where they are not those of the ordinary kernel.
+pub(in crate::backend::gpu) fn matmul_block(gpu: &Gpu) -> Option<[usize; 2]> {
+    gpu.is_software().then_some(BLOCK)
+}
+
+/// How far one launch goes along the axis that disappears: the loops of its kernel end after 65,535 rounds.
+pub(in crate::backend::gpu) fn deepest_product(gpu: &Gpu, out: Dtype) -> usize {
+    match (gpu.is_software(), takes(gpu, out)) {
+        (false, _) => usize::MAX,
+        (true, true) => 1 << 18,
+        (true, false) => 1 << 14,
+    }
+}
+
+/// The kernel that takes the place of another one, and the block that a workgroup of it makes.
+pub(in crate::backend::gpu) fn matmul_rows(
+    context: &Context,
+    kernel: &Matmul,
+) -> Option<(Result<Arc<Pipeline>>, [usize; 2])> {
+    takes(context.gpu, kernel.out).then(|| (context.pipeline(&MatmulRows { kernel: kernel.clone() }), BLOCK))
+}
+
+/// The same product by rows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct MatmulRows {
+    kernel: Matmul,
+}
+
+impl Kernel for MatmulRows {
+    fn label(&self) -> String {
+        self.kernel.label()
+    }
+
+    fn text(&self) -> Text {
+        let mut start = self.kernel.start();
+        let entry = entry(&start);
+        start.text.body.push_str(&entry);
+        start.text
+    }
+}
+
+/// The entry point.
+fn entry(start: &Start) -> String {
+    let &Start { a: (a_row, a_col), b: (b_row, b_col), base_c, ref result, .. } = start;
     let cells = || (0..ROWS).flat_map(|r| (0..COLUMNS).map(move |c| (r, c)));
     let mut text = format!(
         "@compute @workgroup_size({LANES})

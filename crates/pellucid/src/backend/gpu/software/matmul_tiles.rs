@@ -9,14 +9,14 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::lanes::lanes;
-use super::{ELEMENTS, tile};
+use super::{ELEMENTS, LANES, TILE_BYTES, declare_tile, has_tiles, most_tiles, tile};
 use crate::array::{Dtype, Shape};
 use crate::backend::gpu::elementwise;
+use crate::backend::gpu::kernel::Kernel;
 use crate::backend::gpu::matmul::{Product, strides};
-use crate::backend::gpu::pipeline::Key;
 use crate::backend::gpu::record::Bind;
 use crate::backend::gpu::tensor::{Context, In, Out, position_sum, positions};
-use crate::backend::gpu::wgsl::{GROUP, TILE_BYTES, Text};
+use crate::backend::gpu::wgsl::{GROUP, Text};
 use crate::error::Result;
 use crate::memory::Buffer;
 use crate::op::{Arg, BinaryOp, Func, Instr, Program, Scalar};
@@ -26,8 +26,7 @@ const DEPTH: usize = 64;
 const SIDE: usize = ELEMENTS / DEPTH;
 /// Pairs of tiles that a launch multiplies: more make its text long, fewer read and write the result more often.
 const PAIRS: usize = 4;
-/// Invocations that share what they read of the first matrix, a row each; and columns each of them makes.
-const LANES: usize = 8;
+/// Columns that each of the invocations makes which share what they read of the first matrix, a row each.
 const COLUMNS: usize = 4;
 /// Workgroups that pack a tile, in vectors of four.
 const GROUPS_OF_PACK: usize = TILE_BYTES / 16 / GROUP as usize;
@@ -122,8 +121,8 @@ fn run_batches(context: &Context, product: &Product, out: &Out) -> Result<bool> 
 fn takes(context: &Context, product: &Product, out: &Out) -> bool {
     let (gpu, sizes) = (context.gpu, Sizes::of(product, out));
     let Sizes { m, n, k, .. } = sizes;
-    gpu.has_tiles()
-        && gpu.most_tiles() >= 2 * PAIRS
+    has_tiles(gpu)
+        && most_tiles(gpu) >= 2 * PAIRS
         && out.dtype == Dtype::Float32
         && m >= LANES
         && n >= LANES * COLUMNS
@@ -165,7 +164,7 @@ fn finish(context: &Context, product: &Product, made: &Buffer, out: &Out) -> Res
 }
 
 /// Which matrix is packed.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Side {
     Rows,
     Columns,
@@ -197,10 +196,7 @@ fn multiply(context: &Context, sizes: Sizes, a: &Buffer, b: &Buffer, out: &Buffe
                 binds.push(tile(a, 0, (batch * depth + k) * rows + row));
                 binds.push(tile(b, 0, (batch * depth + k) * columns + column));
             }
-            let words = SmallVec::from_slice(&[pairs as u32, u32::from(adds)]);
-            let pipeline = context.pipeline(Key { family: "matmul_tiles", words }, || {
-                ("matmul".to_owned(), text(pairs, adds))
-            })?;
+            let pipeline = context.pipeline(&Multiply { pairs, adds })?;
             let (row, column) = (row * SIDE, column * SIDE);
             let params = [m, n, row, column, batch * m * n].map(|p| p as u32);
             let groups = [
@@ -215,53 +211,66 @@ fn multiply(context: &Context, sizes: Sizes, a: &Buffer, b: &Buffer, out: &Buffe
 }
 
 /// The product of pairs of tiles, added to the result or in its place. In a tile of the first matrix, vectors of four
-/// neighbours in depth lie row by row, eight rows together; in one of the second, columns lie side by side.
-fn text(pairs: usize, adds: bool) -> Text {
-    let mut text = Text::new(false);
-    text.output_of("vec4<f32>");
-    // Rows, columns, first row, first column, first element of the batch.
-    text.take(5);
-    for _ in 0..2 * pairs {
-        text.tile("vec4<f32>", 16);
+/// neighbours in depth lie row by row, eight rows together; in one of the second, columns lie side by side. Parameters:
+/// rows, columns, first row, first column, first element of the batch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Multiply {
+    pairs: usize,
+    adds: bool,
+}
+
+impl Kernel for Multiply {
+    fn label(&self) -> String {
+        "matmul".to_owned()
     }
-    let mut body = format!(
-        "@compute @workgroup_size({LANES})
+
+    fn text(&self) -> Text {
+        let &Multiply { pairs, adds } = self;
+        let mut text = Text::new(false);
+        text.output_of("vec4<f32>");
+        text.take(5);
+        for _ in 0..2 * pairs {
+            declare_tile(&mut text, "vec4<f32>", 16);
+        }
+        let mut body = format!(
+            "@compute @workgroup_size({LANES})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let column = p.p3 + (wg.x * {LANES}u + li) * {COLUMNS}u;
     let row = p.p2 + wg.y * {LANES}u;
     let at = (p.p4 + row * p.p1 + column) / 4u;
     let valid = column < p.p1;
 "
-    );
-    let (valid, at) = (
-        |r: usize| format!("valid && row + {r}u < p.p0"),
-        |r: usize| format!("out[at + {r}u * (p.p1 / 4u)]"),
-    );
-    for r in 0..LANES {
-        let _ = writeln!(body, "    var s{r} = vec4<f32>();");
-        if adds {
-            let _ = writeln!(body, "    if ({}) {{ s{r} = {}; }}", valid(r), at(r));
-        }
-    }
-    for pair in 0..pairs {
-        let (a, b) = (2 * pair, 2 * pair + 1);
-        let _ = writeln!(body, "    for (var k = 0u; k < {}u; k = k + 1u) {{", DEPTH / 4);
-        let _ = writeln!(body, "        let a = in{a}[(wg.y * {}u + k) * {LANES}u + li];", DEPTH / 4);
-        for (k, part) in ["x", "y", "z", "w"].iter().enumerate() {
-            let line = format!("(k * 4u + {k}u) * {}u", SIDE / 4);
-            let _ = writeln!(body, "        let b{k} = in{b}[{line} + wg.x * {LANES}u + li];");
-            for r in 0..LANES {
-                let _ = writeln!(body, "        s{r} = s{r} + subgroupBroadcast(a.{part}, {r}u) * b{k};");
+        );
+        let (valid, at) = (
+            |r: usize| format!("valid && row + {r}u < p.p0"),
+            |r: usize| format!("out[at + {r}u * (p.p1 / 4u)]"),
+        );
+        for r in 0..LANES {
+            let _ = writeln!(body, "    var s{r} = vec4<f32>();");
+            if adds {
+                let _ = writeln!(body, "    if ({}) {{ s{r} = {}; }}", valid(r), at(r));
             }
         }
-        body.push_str("    }\n");
+        for pair in 0..pairs {
+            let (a, b) = (2 * pair, 2 * pair + 1);
+            let _ = writeln!(body, "    for (var k = 0u; k < {}u; k = k + 1u) {{", DEPTH / 4);
+            let _ = writeln!(body, "        let a = in{a}[(wg.y * {}u + k) * {LANES}u + li];", DEPTH / 4);
+            for (k, part) in ["x", "y", "z", "w"].iter().enumerate() {
+                let line = format!("(k * 4u + {k}u) * {}u", SIDE / 4);
+                let _ = writeln!(body, "        let b{k} = in{b}[{line} + wg.x * {LANES}u + li];");
+                for r in 0..LANES {
+                    let _ = writeln!(body, "        s{r} = s{r} + subgroupBroadcast(a.{part}, {r}u) * b{k};");
+                }
+            }
+            body.push_str("    }\n");
+        }
+        for r in 0..LANES {
+            let _ = writeln!(body, "    if ({}) {{ {} = s{r}; }}", valid(r), at(r));
+        }
+        body.push_str("}\n");
+        text.body = body;
+        text
     }
-    for r in 0..LANES {
-        let _ = writeln!(body, "    if ({}) {{ {} = s{r}; }}", valid(r), at(r));
-    }
-    body.push_str("}\n");
-    text.body = body;
-    text
 }
 
 /// Packs a matrix of every batch: tiles of a batch together, of one depth together. Beyond the matrix they hold zeros
@@ -269,10 +278,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 fn pack(context: &Context, x: &In, out: &Out, sizes: Sizes, side: Side, packed: &Buffer) -> Result<()> {
     let batch = out.shape.len() - 2;
     let (length, tiles) = (side.length(sizes), side.tiles(sizes));
-    let words = SmallVec::from_slice(&[x.dtype as u32, batch as u32, u32::from(side == Side::Rows)]);
-    let pipeline = context.pipeline(Key { family: "matmul_pack", words }, || {
-        ("matmul_pack".to_owned(), pack_text(x.dtype, batch, side))
-    })?;
+    let pipeline = context.pipeline(&Pack { dtype: x.dtype, batch, side })?;
     let window = context.window(x)?;
     let mut params: SmallVec<[u32; 24]> =
         SmallVec::from_iter([tiles, length.div_ceil(SIDE), length, sizes.k].map(|p| p as u32));
@@ -284,33 +290,48 @@ fn pack(context: &Context, x: &In, out: &Out, sizes: Sizes, side: Side, packed: 
     context.launch(&pipeline, &[target, window.bind], &params, [groups, 1, 1])
 }
 
-fn pack_text(dtype: Dtype, batch: usize, side: Side) -> Text {
-    let mut text = Text::new(false);
-    text.output_of("vec4<f32>");
-    text.input(dtype);
-    // Tiles of a batch, tiles side by side, length to the side, depth.
-    text.take(4);
-    let sizes = text.take(batch.saturating_sub(1));
-    let (offset, strides) = (text.take(1), text.take(batch + 2));
-    let (row, column) = (strides + batch, strides + batch + 1);
-    let mut body = String::new();
-    // The place of the vector in its tile, where its elements go, and the strides of depth and side.
-    let (vectors, group) = (TILE_BYTES / 16, LANES * DEPTH / 4);
-    let (k, at, next, depth, length) = match side {
-        Side::Rows => (
-            format!("(e / {LANES}u) % {}u * 4u", DEPTH / 4),
-            format!("e / {group}u * {LANES}u + e % {LANES}u"),
-            [1, 0],
-            column,
-            row,
-        ),
-        Side::Columns => {
-            (format!("e / {}u", SIDE / 4), format!("e % {}u * 4u", SIDE / 4), [0, 1], row, column)
-        }
-    };
-    let _ = write!(
-        body,
-        "@compute @workgroup_size({GROUP})
+/// Packs matrices. Parameters: tiles of a batch, tiles side by side, length to the side, depth, sizes of the batch, offset,
+/// strides.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Pack {
+    dtype: Dtype,
+    /// Axes in front of the matrices.
+    batch: usize,
+    side: Side,
+}
+
+impl Kernel for Pack {
+    fn label(&self) -> String {
+        "matmul_pack".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let &Pack { dtype, batch, side } = self;
+        let mut text = Text::new(false);
+        text.output_of("vec4<f32>");
+        text.input(dtype);
+        text.take(4);
+        let sizes = text.take(batch.saturating_sub(1));
+        let (offset, strides) = (text.take(1), text.take(batch + 2));
+        let (row, column) = (strides + batch, strides + batch + 1);
+        let mut body = String::new();
+        // The place of the vector in its tile, where its elements go, and the strides of depth and side.
+        let (vectors, group) = (TILE_BYTES / 16, LANES * DEPTH / 4);
+        let (k, at, next, depth, length) = match side {
+            Side::Rows => (
+                format!("(e / {LANES}u) % {}u * 4u", DEPTH / 4),
+                format!("e / {group}u * {LANES}u + e % {LANES}u"),
+                [1, 0],
+                column,
+                row,
+            ),
+            Side::Columns => {
+                (format!("e / {}u", SIDE / 4), format!("e % {}u * 4u", SIDE / 4), [0, 1], row, column)
+            }
+        };
+        let _ = write!(
+            body,
+            "@compute @workgroup_size({GROUP})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
     let w = wg.x * {GROUP}u + li;
     let e = w % {vectors}u;
@@ -318,16 +339,18 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
     let k = tile / p.p1 * {DEPTH}u + {k};
     let at = tile % p.p1 * {SIDE}u + {at};
 "
-    );
-    positions(&mut body, "c", &format!("w / {vectors}u / p.p0"), batch, sizes);
-    let base = position_sum(&format!("p.p{offset}"), "c", batch, strides);
-    let _ = writeln!(body, "    let base = {base};");
-    for i in 0..4 {
-        let (k, at) = (format!("k + {}u", i * next[0]), format!("at + {}u", i * next[1]));
-        let place = format!("base + min({k}, p.p3 - 1u) * p.p{depth} + min({at}, p.p2 - 1u) * p.p{length}");
-        let _ = writeln!(body, "    let x{i} = select(0.0, ld0({place}), {k} < p.p3);");
+        );
+        positions(&mut body, "c", &format!("w / {vectors}u / p.p0"), batch, sizes);
+        let base = position_sum(&format!("p.p{offset}"), "c", batch, strides);
+        let _ = writeln!(body, "    let base = {base};");
+        for i in 0..4 {
+            let (k, at) = (format!("k + {}u", i * next[0]), format!("at + {}u", i * next[1]));
+            let place =
+                format!("base + min({k}, p.p3 - 1u) * p.p{depth} + min({at}, p.p2 - 1u) * p.p{length}");
+            let _ = writeln!(body, "    let x{i} = select(0.0, ld0({place}), {k} < p.p3);");
+        }
+        body.push_str("    out[w] = vec4<f32>(x0, x1, x2, x3);\n}\n");
+        text.body = body;
+        text
     }
-    body.push_str("    out[w] = vec4<f32>(x0, x1, x2, x3);\n}\n");
-    text.body = body;
-    text
 }

@@ -8,16 +8,21 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
+use super::{VECTOR, has_vectors};
 use crate::array::Dtype;
 use crate::backend::gpu::device::Gpu;
-use crate::backend::gpu::elementwise::{Access, Layout, instructions};
-use crate::backend::gpu::tensor::{Axes, In, Out, position_sum, positions};
+use crate::backend::gpu::elementwise::{Access, Arrays, Layout, Operands, Part, Steps, WHOLE, Work, launch};
+use crate::backend::gpu::kernel::Kernel;
+use crate::backend::gpu::tensor::{Axes, Context, In, position_sum, positions, shares};
 use crate::backend::gpu::wgsl::{self, GROUP, ROW, Text};
-use crate::op::Program;
+use crate::error::Result;
+
+// Arrays are cut where whole workgroups end.
+const _: () = assert!(WHOLE.is_multiple_of(VECTOR * GROUP as usize));
 
 /// How a kernel reads what vectors of elements need of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::backend::gpu) enum Read {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Read {
     /// One element serves all vectors.
     One,
     /// The vectors of a row-major array, one after the other.
@@ -54,8 +59,8 @@ impl Read {
 }
 
 /// How a kernel goes over pairs of elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::backend::gpu) struct Pairs {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pairs {
     /// How many pairs an invocation has: one, or a vector of them.
     count: u32,
     /// Every invocation has its pairs, so that none has to look: where some may stop, all are slower.
@@ -66,8 +71,9 @@ pub(in crate::backend::gpu) struct Pairs {
 impl Pairs {
     /// The longest vectors of pairs that all arrays are read and written in; `None` if there are none, or the device
     /// gains nothing.
-    pub fn of(gpu: &Gpu, layout: &Layout, inputs: &[In], out: &Out) -> Option<Pairs> {
-        if !gpu.has_vectors() || out.dtype.size() != 4 {
+    pub fn of(gpu: &Gpu, arrays: &Arrays) -> Option<Pairs> {
+        let &Arrays { layout, inputs, out } = arrays;
+        if !has_vectors(gpu) || out.dtype.size() != 4 {
             return None;
         }
         let n = out.elements();
@@ -81,33 +87,49 @@ impl Pairs {
         Some(Pairs { count: count as u32, whole, reads })
     }
 
+    /// Runs a program over all elements but the first `done`.
+    pub fn run(self, context: &Context, work: &Work, done: usize) -> Result<()> {
+        let Arrays { layout, inputs, out } = work.arrays;
+        let types = work.program.inputs.iter().copied();
+        let operands = Operands::new(layout, types, out.dtype, shares(inputs, out.buffer));
+        let part = Part { together: self.elements(), done };
+        let kernel = OfPairs { steps: Steps::of(work.program), operands, pairs: self };
+        launch(context, &context.pipeline(&kernel)?, &work.arrays, &work.constants, part)
+    }
+
     /// Elements that an invocation makes.
-    pub fn elements(&self) -> u32 {
+    fn elements(&self) -> u32 {
         2 * self.count
     }
+}
 
-    /// What tells its kernels from others.
-    pub fn key(&self) -> impl Iterator<Item = u32> {
-        std::iter::once(self.count | u32::from(self.whole) << 8).chain(self.reads.iter().map(|&r| r as u32))
+/// A program over pairs; its parameters are those of the kernel that makes single elements.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct OfPairs {
+    steps: Steps,
+    operands: Operands,
+    pairs: Pairs,
+}
+
+impl Kernel for OfPairs {
+    fn label(&self) -> String {
+        self.steps.label()
     }
 
-    /// The kernel of a program; its parameters are those of the kernel that makes single elements.
-    pub fn text(&self, program: &Program, layout: &Layout, out: Dtype, shared: bool) -> Text {
-        let (count, elements) = (self.count, self.elements());
+    fn text(&self) -> Text {
+        let (count, elements) = (self.pairs.count, self.pairs.elements());
         let ty = if count == 1 { "u64".to_owned() } else { format!("vec{count}<u64>") };
+        let &Operands { ref inputs, out, rank, shared } = &self.operands;
         let mut text = Text::new(shared);
         text.output_of(&ty);
         text.take(2);
         let mut loads = String::new();
-        let (rank, strided) = (layout.axes.rank(), layout.is_strided());
-        if strided {
+        if self.operands.is_strided() {
             let sizes = text.take(rank - 1);
             positions(&mut loads, "c", &format!("w * {elements}u + p.p1"), rank, sizes);
         }
         let mut arguments = vec![Vec::new(); elements as usize];
-        for (n, ((&access, &read), &dtype)) in
-            layout.access.iter().zip(&self.reads).zip(&program.inputs).enumerate()
-        {
+        for (n, (&(dtype, access), &read)) in inputs.iter().zip(&self.pairs.reads).enumerate() {
             let vectors = matches!(read, Read::Flat | Read::Run);
             if vectors {
                 text.input_of(&ty);
@@ -132,8 +154,8 @@ impl Pairs {
                 });
             }
         }
-        let function = function(program, out, &mut text);
-        let end = if self.whole {
+        let function = function(&self.steps, &self.operands, &mut text);
+        let end = if self.pairs.whole {
             String::new()
         } else {
             format!("    if (w * {elements}u >= p.p0) {{ return; }}\n")
@@ -153,21 +175,21 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 }
 
 /// Element `i` of a vector, of which `pair` is the pair it lies in.
-pub(in crate::backend::gpu) fn unpacked(dtype: Dtype, pair: &str, i: usize) -> String {
+pub(super) fn unpacked(dtype: Dtype, pair: &str, i: usize) -> String {
     let bits = if i.is_multiple_of(2) { format!("u32({pair})") } else { format!("u32({pair} >> 32u)") };
     wgsl::decoded(dtype, &bits)
 }
 
 /// A program as a function `value` of its inputs' elements.
-pub(in crate::backend::gpu) fn function(program: &Program, out: Dtype, text: &mut Text) -> String {
-    let name = |(n, &dtype): (usize, &Dtype)| format!("x{n}: {}", wgsl::scalar(dtype));
-    let names: Vec<String> = program.inputs.iter().enumerate().map(name).collect();
-    let body = instructions(program, text);
-    format!("fn value({}) -> {} {{\n{body}}}\n", names.join(", "), wgsl::scalar(out))
+pub(super) fn function(steps: &Steps, operands: &Operands, text: &mut Text) -> String {
+    let name = |(n, x): (usize, &(Dtype, Access))| format!("x{n}: {}", wgsl::scalar(x.0));
+    let names: Vec<String> = operands.inputs.iter().enumerate().map(name).collect();
+    let body = steps.body(text);
+    format!("fn value({}) -> {} {{\n{body}}}\n", names.join(", "), wgsl::scalar(operands.out))
 }
 
 /// The values of an even number of elements, given the function's arguments for each, as a list of pairs.
-pub(in crate::backend::gpu) fn packed(out: Dtype, arguments: &[Vec<String>]) -> String {
+pub(super) fn packed(out: Dtype, arguments: &[Vec<String>]) -> String {
     let value = |arguments: &[String]| bits(out, &format!("value({})", arguments.join(", ")));
     let pairs: Vec<String> = arguments
         .as_chunks::<2>()

@@ -6,15 +6,15 @@ use std::fmt::Write;
 use smallvec::SmallVec;
 
 use super::pairs::{self, Read};
-use super::{ELEMENTS, VECTOR, tile};
+use super::{ELEMENTS, VECTOR, declare_tile, has_tiles, most_tiles, tile};
 use crate::array::Dtype;
-use crate::backend::gpu::elementwise::{self, Access, Layout, too_large};
-use crate::backend::gpu::pipeline::Key;
+use crate::backend::gpu::device::Gpu;
+use crate::backend::gpu::elementwise::{Access, Arrays, Operands, Steps, Work, too_large};
+use crate::backend::gpu::kernel::Kernel;
 use crate::backend::gpu::record::Bind;
-use crate::backend::gpu::tensor::{Context, In, Out, position_sum, positions, shares, window};
+use crate::backend::gpu::tensor::{Context, Out, position_sum, positions, shares, window};
 use crate::backend::gpu::wgsl::{self, GROUP, Text};
 use crate::error::Result;
-use crate::op::Program;
 
 /// Tiles that pay for a launch.
 const LEAST: usize = 8;
@@ -22,8 +22,8 @@ const LEAST: usize = 8;
 const MOST_WORK: usize = 40;
 
 /// How a kernel reads its inputs: row-major ones through tiles, others as vectors of storage.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::backend::gpu) struct Tiles {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Tiles {
     /// Tiles of each input that has some.
     count: usize,
     reads: SmallVec<[Read; 4]>,
@@ -31,16 +31,10 @@ pub(in crate::backend::gpu) struct Tiles {
 
 impl Tiles {
     /// As many as the device can bind and the arrays fill; `None` if they would not pay.
-    pub fn of(
-        context: &Context,
-        program: &Program,
-        layout: &Layout,
-        inputs: &[In],
-        out: &Out,
-    ) -> Option<Tiles> {
-        let gpu = context.gpu;
+    pub fn of(gpu: &Gpu, work: &Work) -> Option<Tiles> {
+        let Arrays { layout, inputs, out } = work.arrays;
         // A launch may not read as uniform memory, or only read, what it writes.
-        if !gpu.has_tiles() || out.dtype.size() != 4 || shares(inputs, out.buffer) {
+        if !has_tiles(gpu) || out.dtype.size() != 4 || shares(inputs, out.buffer) {
             return None;
         }
         let reads = Read::all(inputs, layout, VECTOR)?;
@@ -50,8 +44,8 @@ impl Tiles {
         if flat == 0 || !(0..inputs.len()).all(aligned) {
             return None;
         }
-        let work = program.instrs.iter().map(|i| i.func.flops() as usize).sum::<usize>().max(1);
-        let bound = gpu.most_tiles() / flat;
+        let work = work.program.instrs.iter().map(|i| i.func.flops() as usize).sum::<usize>().max(1);
+        let bound = most_tiles(gpu) / flat;
         let count = bound.min(MOST_WORK / work).min(out.elements() / ELEMENTS);
         (count * flat >= LEAST).then_some(Tiles { count, reads })
     }
@@ -63,22 +57,13 @@ impl Tiles {
     }
 
     /// Runs a program over those elements.
-    pub fn run(
-        &self,
-        context: &Context,
-        program: &Program,
-        layout: &Layout,
-        inputs: &[In],
-        out: &Out,
-        constants: &[u32],
-    ) -> Result<()> {
-        let mut key = elementwise::key(program, layout, out.dtype, false);
-        key.words.push(self.count as u32);
-        key.words.extend(self.reads.iter().map(|&read| read as u32));
-        let key = Key { family: "tiles", ..key };
-        let pipeline =
-            context.pipeline(key, || (elementwise::name(program), self.text(program, layout, out.dtype)))?;
-        let each = self.count * ELEMENTS;
+    pub fn run(self, context: &Context, work: &Work) -> Result<()> {
+        let Arrays { layout, inputs, out } = work.arrays;
+        let operands = Operands::new(layout, work.program.inputs.iter().copied(), out.dtype, false);
+        let kernel = OfTiles { steps: Steps::of(work.program), operands, tiles: self };
+        let pipeline = context.pipeline(&kernel)?;
+        let Tiles { count, reads } = kernel.tiles;
+        let each = count * ELEMENTS;
         let groups = (ELEMENTS / VECTOR) as u32 / GROUP;
         for first in (0..out.elements() - each + 1).step_by(each) {
             let mut params: SmallVec<[u32; 32]> = SmallVec::new();
@@ -90,8 +75,8 @@ impl Tiles {
                 params.extend(layout.axes.shape.iter().skip(1).map(|&d| d as u32));
             }
             for (i, x) in inputs.iter().enumerate() {
-                if self.reads[i] == Read::Flat {
-                    binds.extend((0..self.count).map(|i| tile(x.buffer, x.offset + first, i)));
+                if reads[i] == Read::Flat {
+                    binds.extend((0..count).map(|n| tile(x.buffer, x.offset + first, n)));
                     continue;
                 }
                 let part = context.window(x)?;
@@ -101,37 +86,51 @@ impl Tiles {
                     params.extend(layout.axes.strides[i].iter().map(|&s| s as i32 as u32));
                 }
             }
-            params.extend_from_slice(constants);
+            params.extend_from_slice(&work.constants);
             context.launch(&pipeline, &binds, &params, [groups, 1, 1])?;
         }
         Ok(())
     }
+}
 
-    fn text(&self, program: &Program, layout: &Layout, out: Dtype) -> Text {
+/// A program over tiles. Parameters: first element, sizes of axes; offset and strides of inputs that are not in tiles.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct OfTiles {
+    steps: Steps,
+    operands: Operands,
+    tiles: Tiles,
+}
+
+impl Kernel for OfTiles {
+    fn label(&self) -> String {
+        self.steps.label()
+    }
+
+    fn text(&self) -> Text {
+        let (&Operands { ref inputs, out, rank, .. }, count) = (&self.operands, self.tiles.count);
         let mut text = Text::new(false);
         text.output_of("vec4<u64>");
         let first = text.take(1);
-        let rank = layout.axes.rank();
         let mut loads = String::new();
-        if layout.is_strided() {
+        if self.operands.is_strided() {
             let sizes = text.take(rank - 1);
-            for i in 0..self.count {
+            for i in 0..count {
                 let from = format!("p.p{first} + {}u + w * {VECTOR}u", i * ELEMENTS);
                 positions(&mut loads, &format!("c{i}_"), &from, rank, sizes);
             }
         }
         // The arguments of the program for each element of each tile.
-        let mut arguments = vec![Vec::new(); self.count * VECTOR];
-        for (i, &dtype) in program.inputs.iter().enumerate() {
-            match self.reads[i] {
+        let mut arguments = vec![Vec::new(); count * VECTOR];
+        for (&(dtype, access), &read) in inputs.iter().zip(&self.tiles.reads) {
+            match read {
                 Read::Flat => load_tiles(&mut text, &mut loads, dtype, &mut arguments),
                 read => {
-                    let rank = if layout.access[i] == Access::Strided { rank } else { 0 };
+                    let rank = if access == Access::Strided { rank } else { 0 };
                     load_storage(&mut text, &mut loads, dtype, read, rank, &mut arguments);
                 }
             }
         }
-        let function = pairs::function(program, out, &mut text);
+        let function = pairs::function(&self.steps, &self.operands, &mut text);
         let mut stores = String::new();
         for (i, elements) in arguments.chunks(VECTOR).enumerate() {
             let (at, values) = (i * ELEMENTS / VECTOR, pairs::packed(out, elements));
@@ -153,7 +152,7 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) l
 fn load_tiles(text: &mut Text, loads: &mut String, dtype: Dtype, arguments: &mut [Vec<String>]) {
     for elements in arguments.chunks_mut(VECTOR) {
         let n = text.inputs;
-        text.tile("vec4<u32>", 16);
+        declare_tile(text, "vec4<u32>", 16);
         let _ = writeln!(loads, "    let x{n} = in{n}[2u * w];\n    let y{n} = in{n}[2u * w + 1u];");
         for (i, arguments) in elements.iter_mut().enumerate() {
             let half = if i < 4 { "x" } else { "y" };
@@ -198,7 +197,7 @@ fn load_storage(
 
 #[cfg(test)]
 mod tests {
-    use super::super::lanes::lanes;
+    use super::super::{has_tiles, lanes::lanes};
     use crate::backend::gpu;
     use crate::{Array, Device, Result, eval, is_available, ops, with_device};
 
@@ -213,7 +212,7 @@ mod tests {
             return Ok(());
         }
         let gpu = gpu::gpu(0)?;
-        if !gpu.has_tiles() {
+        if !has_tiles(gpu) {
             return Ok(());
         }
         with_device(Device::gpu(), || -> Result<()> {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use smallvec::SmallVec;
 
-use super::{ELEMENTS, VECTOR, tile};
-use crate::backend::gpu::pipeline::Key;
+use super::{ELEMENTS, VECTOR, declare_tile, has_tiles, tile};
+use crate::backend::gpu::kernel::Kernel;
 use crate::backend::gpu::record::Bind;
 use crate::backend::gpu::tensor::{Axes, Context, In, share_memory};
 use crate::backend::gpu::wgsl::Text;
@@ -18,9 +18,34 @@ const COUNTS: std::ops::RangeInclusive<usize> = 2..=8;
 /// Invocations of a workgroup.
 const GROUP: usize = 32;
 
+/// Writes an array whose columns lie one after the other to `to`, row-major, where the output has these axes and the array
+/// these strides along them; `None` if that is not what it is.
+pub(in crate::backend::gpu) fn transpose(
+    context: &Context,
+    x: &In,
+    axes: &Axes,
+    strides: &[isize],
+    to: &Buffer,
+) -> Option<Result<()>> {
+    Some(Transposed::of(context, x, axes, strides)?.run(context, x, to))
+}
+
+/// As [`transpose`], to memory of its own. Without room for that the array is to be read where it lies.
+pub(in crate::backend::gpu) fn transposed_copy(
+    context: &Context,
+    x: &In,
+    axes: &Axes,
+    strides: &[isize],
+) -> Result<Option<Buffer>> {
+    let Some(transposed) = Transposed::of(context, x, axes, strides) else { return Ok(None) };
+    let Ok(copy) = context.scratch(x.elements() * x.dtype.size()) else { return Ok(None) };
+    transposed.run(context, x, &copy)?;
+    Ok(Some(copy))
+}
+
 /// A matrix whose columns lie one after the other, in whole tiles.
 #[derive(Clone, Copy)]
-pub(in crate::backend::gpu) struct Transposed {
+struct Transposed {
     rows: usize,
     columns: usize,
     /// Tiles of a launch.
@@ -29,10 +54,10 @@ pub(in crate::backend::gpu) struct Transposed {
 
 impl Transposed {
     /// The input as one, where the output has these axes and it these strides along them.
-    pub fn of(context: &Context, x: &In, axes: &Axes, strides: &[isize]) -> Option<Transposed> {
+    fn of(context: &Context, x: &In, axes: &Axes, strides: &[isize]) -> Option<Transposed> {
         let gpu = context.gpu;
         let (&[rows, columns], &[1, between]) = (axes.shape.as_slice(), strides) else { return None };
-        let able = gpu.has_tiles()
+        let able = has_tiles(gpu)
             && x.dtype.size() == 4
             && x.offset.is_multiple_of(64)
             && between == rows as isize
@@ -48,12 +73,10 @@ impl Transposed {
     }
 
     /// Writes the elements of `x` to `out`, row-major.
-    pub fn run(self, context: &Context, x: &In, out: &Buffer) -> Result<()> {
+    fn run(self, context: &Context, x: &In, out: &Buffer) -> Result<()> {
         debug_assert!(!share_memory(x.buffer, out));
         let Transposed { rows, columns, count } = self;
-        let words = SmallVec::from_slice(&[rows as u32, count as u32]);
-        let pipeline =
-            context.pipeline(Key { family: "transpose", words }, || ("transpose".to_owned(), self.text()))?;
+        let pipeline = context.pipeline(&Transpose { rows, count })?;
         // Columns of a tile.
         let width = ELEMENTS / rows;
         for first in (0..columns / width).step_by(count) {
@@ -65,16 +88,28 @@ impl Transposed {
         }
         Ok(())
     }
+}
 
-    /// An invocation makes the columns of all tiles in one row.
-    fn text(self) -> Text {
-        let Transposed { rows, count, .. } = self;
+/// An invocation makes the columns of all tiles in one row. Parameters: columns, first column.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Transpose {
+    rows: usize,
+    /// Tiles.
+    count: usize,
+}
+
+impl Kernel for Transpose {
+    fn label(&self) -> String {
+        "transpose".to_owned()
+    }
+
+    fn text(&self) -> Text {
+        let &Transpose { rows, count } = self;
         let width = ELEMENTS / rows;
         let mut text = Text::new(false);
         text.output_of("vec4<u64>");
-        // Columns, first column.
         text.take(2);
-        (0..count).for_each(|_| text.tile("vec4<u32>", 16));
+        (0..count).for_each(|_| declare_tile(&mut text, "vec4<u32>", 16));
         let _ = write!(
             text.body,
             "@compute @workgroup_size({GROUP})

@@ -20,9 +20,6 @@ pub(crate) const GROUP: u32 = 256;
 /// Workgroups along x where one row of them is not enough.
 pub(super) const ROW: u32 = 32_768;
 
-/// Bytes of a tile: what a kernel sees of uniform memory through one binding.
-pub(super) const TILE_BYTES: usize = 65_536;
-
 /// Elements in one 32-bit word; 1 for wider ones.
 pub(super) fn per_word(dtype: Dtype) -> u32 {
     (4 / dtype.size().min(4)) as u32
@@ -109,8 +106,8 @@ pub(crate) struct Text {
     pub shared: bool,
     /// The kernel reports positions in `flags`, an array of atomic `u32` bound after the inputs.
     pub flags: bool,
-    /// Inputs that are tiles of uniform memory, a bit each.
-    pub tiles: u64,
+    /// Inputs that lie in uniform memory, a bit each.
+    pub uniforms: u64,
 }
 
 impl Text {
@@ -122,7 +119,7 @@ impl Text {
             params: 0,
             shared,
             flags: false,
-            tiles: 0,
+            uniforms: 0,
         }
     }
 
@@ -170,14 +167,14 @@ impl Text {
         self.inputs += 1;
     }
 
-    /// Declares the next input as a tile of uniform memory: an array of a WGSL type of this many bytes.
-    pub fn tile(&mut self, stored: &str, bytes: usize) {
-        let (n, binding, count) = (self.inputs, self.inputs + 1, TILE_BYTES / bytes);
+    /// Declares the next input as uniform memory: so many of a WGSL type.
+    pub fn uniform(&mut self, stored: &str, count: usize) {
+        let (n, binding) = (self.inputs, self.inputs + 1);
         let _ = writeln!(
             self.declarations,
             "@group(0) @binding({binding}) var<uniform> in{n}: array<{stored}, {count}>;"
         );
-        self.tiles |= 1 << n;
+        self.uniforms |= 1 << n;
         self.inputs += 1;
     }
 
@@ -209,21 +206,6 @@ impl Text {
              fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{\n\
              \x20   let w = (wg.y * {ROW}u + wg.x) * {GROUP}u + li;\n\
              \x20   if (w * {per_word}u >= p.p0) {{ return; }}\n    {store}\n}}\n"
-        );
-    }
-
-    /// The entry point of a kernel in which each vector of the output is made by `value(i)` for the first of its
-    /// elements. Parameter 0 is the number of elements.
-    pub fn vector_entry(&mut self, elements: usize) {
-        let _ = write!(
-            self.body,
-            "@compute @workgroup_size({GROUP})
-fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) li: u32) {{
-    let w = (wg.y * {ROW}u + wg.x) * {GROUP}u + li;
-    if (w * {elements}u >= p.p0) {{ return; }}
-    out[w] = value(w * {elements}u);
-}}
-"
         );
     }
 
