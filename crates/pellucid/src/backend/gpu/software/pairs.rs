@@ -94,7 +94,8 @@ impl Pairs {
         let operands = Operands::new(layout, types, out.dtype, shares(inputs, out.buffer));
         let part = Part { together: self.elements(), done };
         let kernel = OfPairs { steps: Steps::of(work.program), operands, pairs: self };
-        launch(context, &context.pipeline(&kernel)?, &work.arrays, &work.constants, part)
+        let pipeline = context.pipeline(&kernel)?;
+        launch(context, &pipeline, &work.arrays, &work.constants, part)
     }
 
     /// Elements that an invocation makes.
