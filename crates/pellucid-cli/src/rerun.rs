@@ -3,6 +3,7 @@
 //! must have the recorded shape and type, and memory stays under a limit.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use pellucid::op::{CustomKernel, Op};
 use pellucid::{Array, Device, DeviceType, Dtype, Shape, eval, memory, with_device};
@@ -220,7 +221,7 @@ impl<'a> Plan<'a> {
             let array = with_device(way.device, || Array::from_raw(&data.data, shape, dtype))?;
             return Ok(Built { arrays: vec![array], elsewhere: None, custom: false });
         }
-        let value: Op = serde_json::from_str(op.op)
+        let mut value: Op = serde_json::from_str(op.op)
             .map_err(|e| format!("op {} ({}) is not an operation of this version: {e}", op.id, op.name))?;
         let mut inputs = Vec::with_capacity(op.inputs.len());
         for input in op.inputs {
@@ -230,8 +231,9 @@ impl<'a> Plan<'a> {
             }
         }
         let (mut device, mut elsewhere, mut custom) = (way.device, None, false);
-        if let Op::Custom(kernel) = &value {
+        if let Op::Custom(kernel) = &mut value {
             custom = true;
+            *kernel = Arc::new(kernel.linked());
             if let Some(why) = cannot_run(kernel, way.device) {
                 device = way.stand_in.ok_or_else(|| missing(why.clone()))?;
                 elsewhere = Some(why);

@@ -154,7 +154,7 @@ fn hostile_files_are_refused_with_what_is_wrong() {
     let cases = [
         (json!({}), "version"),
         (json!({"version": 99}), "version 99"),
-        (json!("text"), "expected"),
+        (json!("text"), "invalid type"),
         (function(json!([]), json!([9])), "value 9"),
         (function(call(json!({"unary": "sin"}), json!([5])), json!([1])), "value 5"),
         (function(call(json!({"unary": "sin"}), json!([0, 0])), json!([1])), "takes 1"),

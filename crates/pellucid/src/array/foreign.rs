@@ -86,7 +86,7 @@ impl Array {
     /// `writable` may be true only if they can be written to.
     ///
     /// # Errors
-    /// The array fails with [`Error::Shape`](crate::Error::Shape) if an array cannot have the elements where they are:
+    /// The array fails with [`Error::Shape`] if an array cannot have the elements where they are:
     /// see [`Foreign::fits`].
     #[track_caller]
     pub unsafe fn from_foreign(foreign: Foreign) -> Array {

@@ -135,18 +135,24 @@ fn cut_off(arrays: &[&Array]) -> Result<()> {
 /// The elements of an array in such a child, if they were there when it was forked.
 #[cold]
 pub(crate) fn value_if_cut_off(array: &Array) -> Result<Value> {
-    let forked = Error::Forked { function: "eval" };
+    match state_if_cut_off(array) {
+        Some(State::Ready(value)) if value.buffer().is_host() => Ok(value.clone()),
+        Some(State::Failed(failure)) => Err(failure.tell()),
+        _ => Err(Error::Forked { function: "eval" }),
+    }
+}
+
+/// The state of an array in such a child; `None` if a thread of the parent was looking at it, or changing it, when the
+/// child was forked.
+#[cold]
+pub(crate) fn state_if_cut_off(array: &Array) -> Option<&State> {
     // A lock that is held will never be free.
     if array.0.state.is_locked() {
-        return Err(forked);
+        return None;
     }
     // SAFETY: nobody changes a state in this process, because nothing is computed in it. The lock is left alone: to
     // free it could mean to wake threads of the parent, for which a lock is needed that is perhaps never free.
-    match unsafe { &*array.0.state.data_ptr() } {
-        State::Ready(value) if value.buffer().is_host() => Ok(value.clone()),
-        State::Failed(failure) => Err(failure.tell()),
-        _ => Err(forked),
-    }
+    Some(unsafe { &*array.0.state.data_ptr() })
 }
 
 /// Waits for an array that has been scheduled.

@@ -215,8 +215,8 @@ fn hire() -> &'static Workers {
 
 /// Whether no stream has work and no worker is on its way to sleep.
 fn is_quiet() -> bool {
-    /// A worker that has just ended its work sleeps within this time.
-    const SOON: Duration = Duration::from_millis(20);
+    /// A worker that has just ended its work sleeps within this time, also on a machine that is busy with other things.
+    const SOON: Duration = Duration::from_millis(300);
     let idle = |stream: Stream| {
         stream.core().queue.try_lock().is_some_and(|queue| {
             let done = queue.last.as_ref().is_none_or(|batch| batch.is_done());

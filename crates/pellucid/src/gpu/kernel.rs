@@ -169,6 +169,7 @@ impl Kernel {
             outputs.push((port.clone(), ok!(sizes.shape("kernel"))));
         }
         let spec = CustomKernel { outputs, grid, ..spec.clone() };
+        spec.note_host_version();
         let mut rows = Vec::with_capacity(inputs.len());
         for a in inputs {
             rows.push(ops::contiguous(a));

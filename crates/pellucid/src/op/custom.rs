@@ -1,6 +1,7 @@
 //! Kernels of the user: what [`Op::Custom`](super::Op::Custom) computes, and the text that a GPU compiles.
 
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,25 @@ impl CustomKernel {
     /// Whether the kernel has a version for the host, without which it runs on GPUs only. A trace does not carry it.
     pub fn has_host_version(&self) -> bool {
         self.host.is_some()
+    }
+
+    /// A kernel from a file with the version for the host that its twin in this process has, if there is one: the same
+    /// text with the same arrays.
+    pub fn linked(&self) -> CustomKernel {
+        CustomKernel { host: HostVersion::recall(self.identity()), ..self.clone() }
+    }
+
+    /// Notes the version for the host, for [`linked`](CustomKernel::linked).
+    pub(crate) fn note_host_version(&self) {
+        self.host.note(self.identity());
+    }
+
+    /// What a file has of a kernel wherever it is called.
+    fn identity(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let ports: Vec<&Port> = self.ports().collect();
+        (&self.name, &self.header, &self.body, ports).hash(&mut hasher);
+        hasher.finish()
     }
 
     fn ports(&self) -> impl Iterator<Item = &Port> {

@@ -1,9 +1,12 @@
 //! A user's kernel on the host: what it does there, and what it sees.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Weak};
+
+use parking_lot::Mutex;
 
 use crate::array::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -20,6 +23,9 @@ pub struct HostCall<'a> {
 /// carry it.
 #[derive(Clone, Default)]
 pub struct HostVersion(Option<Arc<Work>>);
+
+/// Versions of kernels that live in this process: what a kernel from a file, which carries none, is run with.
+static KNOWN: LazyLock<Mutex<HashMap<u64, Weak<Work>>>> = LazyLock::new(Mutex::default);
 
 type Work = dyn Fn(&mut HostCall) -> Result<()> + Send + Sync;
 
@@ -50,6 +56,21 @@ impl HostVersion {
                 format!("kernel {kernel:?}: its version for the host, given with on_host, panicked: {text}");
             Err(Error::argument("kernel", message))
         })
+    }
+
+    /// Notes that a kernel of this identity has this version, for [`recall`](HostVersion::recall).
+    pub(crate) fn note(&self, identity: u64) {
+        let Some(work) = &self.0 else { return };
+        let mut known = KNOWN.lock();
+        if known.len() >= 64 && known.len().is_power_of_two() {
+            known.retain(|_, work| work.strong_count() > 0);
+        }
+        known.insert(identity, Arc::downgrade(work));
+    }
+
+    /// The version that a kernel of this identity was last called with in this process, if the kernel still lives.
+    pub(crate) fn recall(identity: u64) -> HostVersion {
+        HostVersion(KNOWN.lock().get(&identity).and_then(Weak::upgrade))
     }
 
     fn address(&self) -> usize {

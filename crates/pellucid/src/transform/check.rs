@@ -9,7 +9,7 @@ use crate::array::{Array, Axes, Dtype, Inputs};
 use crate::call_site::CallSite;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::op::Op;
+use crate::op::{LinalgOp, Op};
 use crate::stream::{default_stream, with_stream};
 use crate::{ops, random};
 
@@ -106,7 +106,7 @@ pub fn check_flat<E: From<Error>>(
         f(&variables)?;
         let items = trace.end();
         each(&items, &mut check)?;
-        let whole = compare("the function", site, &x, &mut check, &mut f);
+        let whole = compare("the function", site, &x, &mut check, direction, &mut f);
         whole.map(|()| check)
     })
 }
@@ -122,7 +122,8 @@ fn each(items: &Items, check: &mut GradCheck) -> Result<()> {
             let inputs: Inputs = x.iter().cloned().collect();
             Ok(Array::from_op_many(call.op.clone(), inputs).into_iter().collect())
         };
-        match compare(call.op.name(), call.outputs[0].call_site(), &call.inputs, check, again) {
+        let moves = if reads_a_triangle(&call.op) { symmetric } else { direction };
+        match compare(call.op.name(), call.outputs[0].call_site(), &call.inputs, check, moves, again) {
             Ok(()) => {}
             // No rule: the gradient of the whole says so if it is needed.
             Err(error) if matches!(error.root(), Error::Argument { .. }) => check.left_out += 1,
@@ -149,15 +150,32 @@ fn direction(x: &Array, number: u64) -> Result<Option<Array>> {
     Ok(Some(ops::astype(&made, x.dtype())))
 }
 
+/// Whether an operation takes its matrices for symmetric and reads half of each: then only moves that keep them so say
+/// something of it.
+fn reads_a_triangle(op: &Op) -> bool {
+    matches!(op, Op::Linalg(LinalgOp::Cholesky | LinalgOp::Eigh { .. }))
+}
+
+/// As [`direction`], for symmetric matrices.
+fn symmetric(x: &Array, number: u64) -> Result<Option<Array>> {
+    let Some(made) = direction(x, number)? else { return Ok(None) };
+    let half = ops::multiply(&made, 0.5);
+    Ok(Some(ops::add(&half, &ops::conjugate(&ops::swapaxes(&half, -1, -2)))))
+}
+
+/// A way to choose directions; see [`direction`].
+type Moves = fn(&Array, u64) -> Result<Option<Array>>;
+
 fn compare<E: From<Error>>(
     op: &str,
     site: CallSite,
     x: &[Array],
     check: &mut GradCheck,
+    moves: Moves,
     mut f: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
 ) -> Result<(), E> {
     let directions: Vec<Option<Array>> =
-        x.iter().zip(1..).map(|(x, n)| direction(x, n)).collect::<Result<_>>()?;
+        x.iter().zip(1..).map(|(x, n)| moves(x, n)).collect::<Result<_>>()?;
     let moving: Vec<Array> =
         x.iter().zip(&directions).filter(|(_, t)| t.is_some()).map(|(x, _)| x.clone()).collect();
     let tangents: Vec<Array> = directions.iter().flatten().cloned().collect();
