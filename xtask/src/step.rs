@@ -25,6 +25,8 @@ pub enum Run {
     Task(fn() -> Result<Tally>),
     /// Like `Task`, but takes so long that it only runs on a build server or when asked for by name.
     CiTask(fn() -> Result<Tally>),
+    /// Like `Task`, but compiles so much anew that it only runs when asked for by name.
+    NamedTask(fn() -> Result<Tally>),
 }
 
 /// Which Rust tests to run. A test with `needs_` in its name needs something that may be missing.
@@ -33,6 +35,15 @@ pub enum Filter {
     Plain,
     /// Those with this text in their names.
     Named(&'static str),
+}
+
+/// What keeps a step from running every time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Only {
+    /// It runs on a build server, or when asked for by name.
+    Ci,
+    /// It runs when asked for by name.
+    Named,
 }
 
 /// How a step ended.
@@ -55,9 +66,13 @@ impl Step {
         Step { name, needs, run }
     }
 
-    /// True if the step only runs on a build server or when asked for by name.
-    pub fn is_ci_only(&self) -> bool {
-        matches!(self.run, Run::CiTask(_))
+    /// When the step runs without being asked for by name; `None` if always.
+    pub fn only(&self) -> Option<Only> {
+        match self.run {
+            Run::CiTask(_) => Some(Only::Ci),
+            Run::NamedTask(_) => Some(Only::Named),
+            _ => None,
+        }
     }
 
     /// Gets what the step needs and runs it. Something missing is a failure if `strict`, else the step is skipped.
@@ -70,7 +85,7 @@ impl Step {
 
     fn work(&self, strict: bool) -> Result<Tally> {
         let mut command = match &self.run {
-            Run::Task(task) | Run::CiTask(task) => return task(),
+            Run::Task(task) | Run::CiTask(task) | Run::NamedTask(task) => return task(),
             Run::Cargo(args) => process::cargo(args),
             Run::Tests(filter) => process::cargo(&test_arguments(filter)),
             Run::Doc => {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::need::{CLIPPY, GRAPHVIZ, RUSTFMT, VULKAN_DRIVER};
 use crate::process;
-use crate::step::{Filter, Finished, Outcome, Run, Step};
+use crate::step::{Filter, Finished, Only, Outcome, Run, Step};
 use crate::summary::Tally;
 
 /// Name, what it needs, what it runs.
@@ -15,7 +15,7 @@ use crate::summary::Tally;
 pub const STEPS: &[Step] = &[
     Step::new("fmt", &[RUSTFMT], Run::Cargo(&["fmt", "--all", "--check"])),
     Step::new("clippy", &[CLIPPY], Run::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
-    Step::new("features", &[CLIPPY], Run::Task(features::run)),
+    Step::new("features", &[CLIPPY], Run::NamedTask(features::run)),
     Step::new("tests", &[VULKAN_DRIVER], Run::Tests(Filter::Plain)),
     Step::new("graph-tests", &[GRAPHVIZ], Run::Tests(Filter::Named("needs_graphviz"))),
     Step::new("file-tests", file_tests::NEEDS, Run::Task(file_tests::run)),
@@ -26,7 +26,7 @@ pub const STEPS: &[Step] = &[
     Step::new("file-length", &[], Run::Task(file_length::run)),
     Step::new("viewer-analysis", &[], Run::Task(wasm::check)),
     Step::new("viewer-tests", viewer::TEST_NEEDS, Run::Task(viewer::test)),
-    Step::new("package", package::NEEDS, Run::Task(package::check)),
+    Step::new("package", package::NEEDS, Run::NamedTask(package::check)),
     Step::new("check-targets", &[], Run::CiTask(check_targets::run)),
 ];
 
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> ExitCode {
     }
     let strict = process::is_ci();
     let chosen = |step: &&Step| match args.only.as_slice() {
-        [] => strict || !step.is_ci_only(),
+        [] => step.only().is_none_or(|only| only == Only::Ci && strict),
         only => only.iter().any(|name| name == step.name),
     };
     let finished: Vec<Finished> = STEPS.iter().filter(chosen).map(|step| announce(step, strict)).collect();
@@ -62,8 +62,10 @@ pub fn run(args: &Args) -> ExitCode {
 fn list() {
     for step in STEPS {
         let mut notes: Vec<String> = step.needs.iter().map(|need| need.name()).collect();
-        if step.is_ci_only() {
-            notes.push("only with CI=true or --only".to_owned());
+        match step.only() {
+            Some(Only::Ci) => notes.push("only with CI=true or --only".to_owned()),
+            Some(Only::Named) => notes.push("only with --only".to_owned()),
+            None => {}
         }
         println!("{:<14} {}", step.name, notes.join(", "));
     }
