@@ -117,6 +117,19 @@ class DtypeCategory:
 class DtypeError(ValueError, RuntimeError):
     """A dtype that an operation does not take."""
 
+class EvaluationError(ValueError, RuntimeError):
+    """Elements that an operation cannot compute with."""
+
+class FunctionExporter:
+    """A function that is written to a file for several kinds of arguments. Made by `exporter`."""
+
+    def close(self) -> None:
+        """Completes the file."""
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None, /) -> Any: ...
+
 class PrintOptions:
     """How arrays are printed: places after the point, or -1 for six significant digits."""
 
@@ -259,7 +272,8 @@ def argsort(a: array, /, axis: None | int = -1, *, stream: StreamOrDevice = None
     """Positions that sort along an axis, as uint32."""
 
 class array:
-    """An array: elements of one dtype in any number of dimensions, computed when they are needed."""
+    """An array: elements of one dtype in any number of dimensions, computed when they are needed. They are copied, unless
+    copy=False asks for elements of another library where they are, which raises a ValueError if they cannot stay there."""
 
     @property
     def T(self) -> array:
@@ -586,7 +600,9 @@ def as_strided(a: array, /, shape: Sequence[int] | None = None, strides: Sequenc
     """Any shape and strides over the row-major elements."""
 
 def asarray(a: scalar | array | Sequence[Any] | DLPackCompatible, dtype: Dtype | None = None, *, copy: bool | None = None) -> array:
-    """The object as an array; an array is returned as it is unless a copy or another dtype is asked for."""
+    """The object as an array. An array is returned as it is unless a copy or another dtype is asked for. Elements of other
+    libraries stay where they are if they can; copy=True copies them, copy=False raises a ValueError where a copy is
+    needed."""
 
 def asin(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """Inverse sine."""
@@ -663,6 +679,10 @@ def can_cast(from_: array | Dtype, to: Dtype) -> bool:
 
 def ceil(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """The next integer above, in the same dtype."""
+
+def check_grad(fun: Callable, *args: Any) -> int:
+    """Compares the derivatives of `fun` at these arguments with differences, of each operation alone and of the whole, in
+    float64 on the CPU. Returns how many were compared; raises a `ValueError` that names what is wrong, with its line."""
 
 def checkpoint(fun: Callable) -> Callable:
     """A function like `fun` of which nothing but its arguments is kept for the way back: there it is computed again."""
@@ -843,8 +863,15 @@ def expand_dims(a: array, /, axis: int | Sequence[int], *, stream: StreamOrDevic
 def expm1(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """exp(x) - 1 without cancellation near zero."""
 
+def export_function(file_or_callback: str | Callable, fun: Callable, *args: Any, shapeless: bool = False, metadata: str | None = None, **kwargs: Any) -> None:
+    """Writes what `fun` does with arrays like these to a file, or tells it to a callback, one dictionary at a time."""
+
 def export_to_dot(file: object, *args: Any, **kwargs: Any) -> None:
     """Writes the graph behind arrays in the language of Graphviz, to a path or a file. Keywords name arrays."""
+
+def exporter(file: str, fun: Callable, *, shapeless: bool = False, metadata: str | None = None) -> FunctionExporter:
+    """A callable that records `fun` for the arrays it is called with. The file is complete when it is closed, or when the
+    `with` statement that it manages ends."""
 
 def eye(n: int, m: int | None = None, k: int = 0, dtype: Dtype | None = float32, *, stream: StreamOrDevice = None) -> array:
     """Ones on a diagonal, zeros elsewhere."""
@@ -899,7 +926,9 @@ def floor_divide(a: scalar | array, b: scalar | array, stream: StreamOrDevice = 
     """Quotient rounded down."""
 
 def from_dlpack(x: DLPackCompatible, /, *, copy: bool | None = None) -> array:
-    """An array of another library's elements, which are copied."""
+    """An array of another library's elements: where they are if they can stay there, else a copy. copy=True always copies,
+    copy=False raises a ValueError where a copy is needed. Nothing is ever written to elements that are shared; what their
+    owner writes is seen by whatever is computed from them afterwards."""
 
 def from_fp8(x: array, dtype: Dtype = bfloat16, *, stream: StreamOrDevice = None) -> array:
     """The numbers that eight bits (e4m3) stand for."""
@@ -985,6 +1014,10 @@ class iinfo:
 
 def imag(a: scalar | array, /, *, stream: StreamOrDevice = None) -> array:
     """Imaginary part; zero for real numbers."""
+
+def import_function(file: str, return_metadata: bool = False) -> Callable | tuple[Callable, str]:
+    """The function that `export_function` wrote to a file, which returns a tuple of arrays; and the text beside it if that is
+    asked for."""
 
 inexact: DtypeCategory
 
