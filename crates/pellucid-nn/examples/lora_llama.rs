@@ -85,6 +85,7 @@ struct Body {
     norm: RmsNorm,
 }
 
+/// A model with the paths of a checkpoint of the Llama family.
 #[derive(Clone, Module)]
 pub struct Llama {
     model: Body,

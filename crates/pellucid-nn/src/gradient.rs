@@ -15,7 +15,7 @@ use crate::module::tree;
 /// # fn main() -> pellucid::Result<()> {
 /// let mut layer = Linear::new(2, 1);
 /// layer.freeze("bias")?;
-/// let x = ones([3, 2]);
+/// let x = ones::<f32>([3, 2]);
 /// let (_, gradient) = value_and_grad(|layer: &Linear, x: &Array| layer.forward(x).sum(..))(&mut layer, &x)?;
 /// assert_eq!(gradient.weight.to_vec::<f32>()?, [3.0, 3.0]);
 /// # Ok(())

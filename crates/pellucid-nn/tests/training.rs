@@ -30,7 +30,7 @@ fn model() -> Model {
     let block = |extra: bool| Block {
         linear: Linear::new(3, 3),
         norm: BatchNorm::new(3),
-        extra: extra.then(|| Param::new(ones(3))),
+        extra: extra.then(|| Param::new(ones::<f32>(3))),
     };
     Model {
         layers: vec![block(false), block(true)],
@@ -47,7 +47,7 @@ impl Layer for Model {
         for block in &self.layers {
             x = relu(&block.norm.forward(&block.linear.forward(&x)));
             if let Some(extra) = &block.extra {
-                x = x * extra;
+                x *= extra;
             }
         }
         let (head, dropout) = &self.head;
@@ -159,7 +159,7 @@ fn a_compiled_step_is_recorded_anew_when_the_mode_changes() {
     let layer = Dropout::new(0.5);
     let run = compile_mut(|layer: &mut Dropout, x: &Array| layer.forward(x));
     let mut layer = layer;
-    let x = ones(64);
+    let x = ones::<f32>(64);
     let dropped = run(&mut layer, &x).unwrap().to_vec::<f32>().unwrap();
     assert!(dropped.contains(&0.0) && dropped.contains(&2.0));
     layer.eval();
@@ -204,7 +204,7 @@ fn dropout_in_a_compiled_step_draws_new_numbers_each_time() {
     let mut trainer =
         Trainer::new(model, Sgd::new(0.1), |model: &Dropout, x: &Array| model.forward(x).sum(..));
     let outside = random::state().to_vec::<u32>().unwrap();
-    let sums: Vec<f32> = (0..4).map(|_| trainer.step(&ones(1000)).unwrap()).collect();
+    let sums: Vec<f32> = (0..4).map(|_| trainer.step(&ones::<f32>(1000)).unwrap()).collect();
     assert!(sums.windows(2).any(|pair| pair[0] != pair[1]), "{sums:?}");
     assert_eq!(random::state().to_vec::<u32>().unwrap(), outside);
 }
@@ -287,23 +287,23 @@ fn a_panic_of_the_data_set_reaches_the_caller() {
 fn what_cannot_work_says_why() {
     let message = |array: Array| array.check().unwrap_err().root().to_string();
     assert_eq!(
-        message(Dropout::new(1.5).forward(&ones(2))),
+        message(Dropout::new(1.5).forward(&ones::<f32>(2))),
         "[Dropout] the probability must be in [0, 1), not 1.5"
     );
     assert_eq!(
-        message(Conv2d::grouped(3, 4, 2, 2).forward(&ones([1, 4, 4, 3]))),
+        message(Conv2d::grouped(3, 4, 2, 2).forward(&ones::<f32>([1, 4, 4, 3]))),
         "[Conv2d] 3 input channels cannot be divided into 2 groups"
     );
     assert_eq!(
-        message(MaxPool2d::new(5).forward(&ones([1, 4, 8, 1]))),
+        message(MaxPool2d::new(5).forward(&ones::<f32>([1, 4, 8, 1]))),
         "[MaxPool2d] a window of 5 does not fit axis 1 of size 4"
     );
     assert_eq!(
-        message(losses::mse_loss(&ones([2, 3]), &ones([3]))),
+        message(losses::mse_loss(&ones::<f32>([2, 3]), &ones::<f32>([3]))),
         "[mse_loss] predictions of shape [2, 3] and targets of shape [3] must have one shape"
     );
     let attention = MultiHeadAttention::new(8, 3);
-    let x = ones([1, 2, 8]);
+    let x = ones::<f32>([1, 2, 8]);
     assert_eq!(
         message(attention.forward(&x, &x, &x, &pellucid::fast::Mask::None)),
         "[MultiHeadAttention] 8 features cannot be divided among 3 heads"
@@ -312,6 +312,6 @@ fn what_cannot_work_says_why() {
         Trainer::new(Linear::new(2, 1), Adam::new(0.1).betas(1.0, 0.9), |layer: &Linear, x: &Array| {
             layer.forward(x).sum(..)
         });
-    let error = trainer.step(&ones([1, 2])).unwrap_err().root().to_string();
+    let error = trainer.step(&ones::<f32>([1, 2])).unwrap_err().root().to_string();
     assert_eq!(error, "[optimizer] Adam: betas must be in [0, 1), not 1");
 }

@@ -12,7 +12,7 @@ use crate::{Layer, Module, error};
 /// use pellucid::fast::Mask;
 /// use pellucid_nn::prelude::*;
 /// let attention = MultiHeadAttention::new(16, 4);
-/// let x = ones([2, 5, 16]);
+/// let x = ones::<f32>([2, 5, 16]);
 /// assert_eq!(attention.forward(&x, &x, &x, &Mask::Causal).shape(), [2, 5, 16]);
 /// ```
 #[derive(Clone, Debug, Module)]

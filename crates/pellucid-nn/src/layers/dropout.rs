@@ -29,10 +29,10 @@ fn dropout(name: &'static str, x: &Array, p: f64, mode: Mode, mask: impl FnOnce(
 /// use pellucid_nn::prelude::*;
 /// # fn main() -> pellucid::Result<()> {
 /// let mut dropout = Dropout::new(0.5);
-/// let dropped = dropout.forward(&ones(1000)).to_vec::<f32>()?;
+/// let dropped = dropout.forward(&ones::<f32>(1000)).to_vec::<f32>()?;
 /// assert!(dropped.iter().all(|x| *x == 0.0 || *x == 2.0));
 /// dropout.eval();
-/// assert_eq!(dropout.forward(&ones(3)).to_vec::<f32>()?, [1.0; 3]);
+/// assert_eq!(dropout.forward(&ones::<f32>(3)).to_vec::<f32>()?, [1.0; 3]);
 /// # Ok(())
 /// # }
 /// ```

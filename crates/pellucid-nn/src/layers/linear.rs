@@ -34,7 +34,7 @@ impl Layer for Identity {
 /// ```
 /// use pellucid_nn::prelude::*;
 /// let layer = Linear::new(3, 2);
-/// assert_eq!(layer.forward(&ones([5, 3])).shape(), [5, 2]);
+/// assert_eq!(layer.forward(&ones::<f32>([5, 3])).shape(), [5, 2]);
 /// ```
 #[derive(Clone, Debug, Module)]
 pub struct Linear {

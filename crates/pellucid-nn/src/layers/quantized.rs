@@ -24,7 +24,7 @@ impl Module for Kept {
 /// use pellucid_nn::prelude::*;
 /// use pellucid::ops::Packing;
 /// let layer = QuantizedLinear::from_linear(&Linear::new(64, 32), Packing::affine().bits(8));
-/// assert_eq!(layer.forward(&ones([2, 64])).shape(), [2, 32]);
+/// assert_eq!(layer.forward(&ones::<f32>([2, 64])).shape(), [2, 32]);
 /// ```
 #[derive(Clone, Debug, Module)]
 pub struct QuantizedLinear {

@@ -42,7 +42,7 @@ impl Layer for Sequential {
 /// ```
 /// use pellucid_nn::prelude::*;
 /// let model = sequential![Linear::new(4, 8), Relu, Dropout::new(0.1), Linear::new(8, 2)];
-/// assert_eq!(model.forward(&ones([3, 4])).shape(), [3, 2]);
+/// assert_eq!(model.forward(&ones::<f32>([3, 4])).shape(), [3, 2]);
 /// ```
 #[macro_export]
 macro_rules! sequential {

@@ -34,7 +34,7 @@ type Taps = Vec<Vec<(usize, f64)>>;
 /// ```
 /// use pellucid_nn::prelude::*;
 /// let up = Upsample::new(2.0, UpsampleMode::Linear);
-/// assert_eq!(up.forward(&ones([1, 4, 4, 3])).shape(), [1, 8, 8, 3]);
+/// assert_eq!(up.forward(&ones::<f32>([1, 4, 4, 3])).shape(), [1, 8, 8, 3]);
 /// ```
 #[derive(Clone, Debug, Module)]
 pub struct Upsample {

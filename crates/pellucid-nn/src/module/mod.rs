@@ -55,7 +55,7 @@ pub use weights::Differences;
 /// let paths: Vec<String> = model.parameters().into_iter().map(|(path, _)| path).collect();
 /// assert_eq!(paths, ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"]);
 /// model.eval();
-/// assert_eq!(model.forward(&ones([4, 8])).shape(), [4, 2]);
+/// assert_eq!(model.forward(&ones::<f32>([4, 8])).shape(), [4, 2]);
 /// # Ok(())
 /// # }
 /// ```

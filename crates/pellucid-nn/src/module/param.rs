@@ -15,7 +15,7 @@ use super::{Module, Visit, VisitMut};
 /// # fn main() -> pellucid::Result<()> {
 /// let scale = Param::from(Array::from([1.0f32, 2.0]));
 /// assert_eq!((&scale * 3.0).to_vec::<f32>()?, [3.0, 6.0]);
-/// assert_eq!((ones(2) * &scale).to_vec::<f32>()?, [1.0, 2.0]);
+/// assert_eq!((ones::<f32>(2) * &scale).to_vec::<f32>()?, [1.0, 2.0]);
 /// # Ok(())
 /// # }
 /// ```

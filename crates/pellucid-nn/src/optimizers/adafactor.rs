@@ -2,7 +2,7 @@
 
 use pellucid::{Array, ops};
 
-use super::{Optimizer, Rate, Rule, Slots, Step, slot, zeros};
+use super::{Optimizer, Rule, Slots, Step, slot, zeros};
 
 /// The settings of [`Adafactor`].
 #[derive(Clone, Debug)]
