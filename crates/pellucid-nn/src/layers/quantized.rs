@@ -1,10 +1,10 @@
-//! Layers whose weights are stored in few bits. They are never learnt.
+//! Layers whose weights are stored in few bits. Those weights are never learnt.
 
 use pellucid::ops::{self, Packing, Quantized};
 use pellucid::{Array, Dtype};
 
 use super::{Embedding, Linear};
-use crate::{Layer, Module};
+use crate::{Layer, Module, Param};
 
 /// How weights are packed, in the form that a layer keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct QuantizedLinear {
     pub scales: Array,
     /// One for each group, in mode affine.
     pub biases: Option<Array>,
-    /// The bias of the outputs.
-    pub bias: Option<Array>,
+    /// The bias of the outputs, which is learnt like that of the layer it comes from.
+    pub bias: Option<Param>,
     packing: Kept,
 }
 
@@ -44,7 +44,7 @@ impl QuantizedLinear {
     #[track_caller]
     pub fn from_linear(layer: &Linear, packing: Packing) -> QuantizedLinear {
         let Quantized { words, scales, biases } = ops::quantize(&layer.weight, packing, None);
-        let bias = layer.bias.as_ref().map(|bias| bias.array().clone());
+        let bias = layer.bias.clone();
         QuantizedLinear { weight: words, scales, biases, bias, packing: Kept(packing) }
     }
 
@@ -62,7 +62,7 @@ impl QuantizedLinear {
     #[track_caller]
     pub fn dequantized(&self, dtype: Dtype) -> Linear {
         let weight = ops::dequantize(&self.packed(), self.packing.0, None, Some(dtype));
-        Linear { weight: weight.into(), bias: self.bias.clone().map(Into::into) }
+        Linear { weight: weight.into(), bias: self.bias.clone() }
     }
 }
 
