@@ -40,14 +40,22 @@ fn fields(fields: &Fields) -> Result<Vec<Field>> {
     fields.iter().enumerate().map(one).collect()
 }
 
-/// The two arms of a struct or of one variant.
-fn arms(path: &TokenStream, fields: &[Field]) -> (TokenStream, TokenStream) {
+/// The arms of a struct or of one variant, which is the `number`-th.
+fn arms(path: &TokenStream, number: usize, fields: &[Field]) -> [TokenStream; 3] {
     let patterns: Vec<_> = fields.iter().map(|field| &field.pattern).collect();
     let leaves = fields
         .iter()
         .filter(|field| !field.skipped)
         .map(|Field { name, .. }| quote!(::pellucid::transform::Tree::leaves(#name, to);));
-    let unused = fields.iter().filter(|field| field.skipped).map(|Field { name, .. }| quote!(let _ = #name;));
+    let constants = fields
+        .iter()
+        .filter(|field| !field.skipped)
+        .map(|Field { name, .. }| quote!(::pellucid::transform::Tree::constants(#name, to);));
+    let unused: Vec<_> = fields
+        .iter()
+        .filter(|field| field.skipped)
+        .map(|Field { name, .. }| quote!(let _ = #name;))
+        .collect();
     let rebuilt = fields.iter().map(|Field { pattern, name, skipped }| {
         // `field: field0` names the field; what stands behind the colon is its new value.
         let member = pattern.clone().into_iter().next();
@@ -58,24 +66,30 @@ fn arms(path: &TokenStream, fields: &[Field]) -> (TokenStream, TokenStream) {
     });
     let walk = quote!(#path { #(#patterns),* } => { #(#unused)* #(#leaves)* });
     let make = quote!(#path { #(#patterns),* } => #path { #(#rebuilt),* });
-    (walk, make)
+    let tell = quote!(#path { #(#patterns),* } => {
+        #(#unused)*
+        ::core::hash::Hasher::write_usize(to, #number);
+        #(#constants)*
+    });
+    [walk, make, tell]
 }
 
 pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let name = &input.ident;
-    let (mut walks, mut makes) = (Vec::new(), Vec::new());
+    let (mut walks, mut makes, mut tells) = (Vec::new(), Vec::new(), Vec::new());
+    let mut add = |[walk, make, tell]: [TokenStream; 3]| {
+        walks.push(walk);
+        makes.push(make);
+        tells.push(tell);
+    };
     match &input.data {
         Data::Struct(data) => {
-            let (walk, make) = arms(&quote!(#name), &fields(&data.fields)?);
-            walks.push(walk);
-            makes.push(make);
+            add(arms(&quote!(#name), 0, &fields(&data.fields)?));
         }
         Data::Enum(data) => {
-            for variant in &data.variants {
+            for (number, variant) in data.variants.iter().enumerate() {
                 let ident = &variant.ident;
-                let (walk, make) = arms(&quote!(#name::#ident), &fields(&variant.fields)?);
-                walks.push(walk);
-                makes.push(make);
+                add(arms(&quote!(#name::#ident), number, &fields(&variant.fields)?));
             }
         }
         Data::Union(_) => return Err(Error::new_spanned(name, "a union is no tree of arrays")),
@@ -90,7 +104,7 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let (with, ty, filter) = generics.split_for_impl();
     Ok(quote! {
         impl #with ::pellucid::transform::Tree for #name #ty #filter {
-            fn leaves<'leaves>(&'leaves self, to: &mut ::std::vec::Vec<&'leaves ::pellucid::Array>) {
+            fn leaves(&self, to: &mut ::std::vec::Vec<::pellucid::Array>) {
                 let _ = &to;
                 match self { #(#walks)* }
             }
@@ -98,6 +112,11 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
             fn rebuild(&self, leaves: &mut dyn ::core::iter::Iterator<Item = ::pellucid::Array>) -> Self {
                 let _ = &leaves;
                 match self { #(#makes),* }
+            }
+
+            fn constants(&self, to: &mut dyn ::core::hash::Hasher) {
+                let _ = &to;
+                match self { #(#tells)* }
             }
         }
     })

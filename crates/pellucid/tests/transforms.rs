@@ -601,3 +601,13 @@ fn fourier_transforms_are_linear_and_their_gradients_their_adjoints() {
         assert!(ops::allclose(&pushed, &f(&t), 1e-4, 1e-4, false).item::<bool>().unwrap(), "{name}");
     }
 }
+
+#[test]
+fn a_compiled_function_is_recorded_anew_for_trees_that_are_divided_otherwise() {
+    let (a, b, c) = (Array::from(1.0f64), Array::from(2.0f64), Array::from(4.0f64));
+    let firsts = compile(|(x, y): &(Vec<Array>, Vec<Array>)| ops::add(&x[x.len() - 1], &y[0]));
+    let call = |x: &(Vec<Array>, Vec<Array>)| firsts.call(x).unwrap().item::<f64>().unwrap();
+    assert_eq!(call(&(vec![a.clone()], vec![b.clone(), c.clone()])), 3.0);
+    assert_eq!(call(&(vec![a, b], vec![c])), 6.0);
+    assert_eq!(firsts.recorded(), 2);
+}

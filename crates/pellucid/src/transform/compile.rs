@@ -1,6 +1,7 @@
 //! Functions that are recorded once and called again without running their code.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,13 +34,17 @@ pub fn set_compile_enabled(on: bool) {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     arrays: Vec<(Shape, Dtype)>,
+    /// A hash of what is no array, such as the mode a model is in.
+    constants: u64,
     stream: Stream,
 }
 
 impl Key {
-    fn of(arrays: &[Array]) -> Result<Key> {
+    fn of(x: &impl Tree, arrays: &[Array]) -> Result<Key> {
         let arrays = arrays.iter().map(|a| (a.shape_ref().clone(), a.dtype())).collect();
-        Ok(Key { arrays, stream: current_stream()? })
+        let mut constants = DefaultHasher::new();
+        x.constants(&mut constants);
+        Ok(Key { arrays, constants: constants.finish(), stream: current_stream()? })
     }
 }
 
@@ -58,7 +63,7 @@ pub struct Compiled<F, U> {
 
 /// A function like `f` that runs once for each combination of shapes and types of its arrays: what it does is recorded,
 /// equal operations are merged, and later calls only make the nodes. Everything but the arrays of the argument counts as
-/// constant.
+/// constant; if some of it changes that [`Tree::constants`] tells of, the function runs again.
 ///
 /// ```
 /// use pellucid::{Array, transform::compile};
@@ -90,7 +95,7 @@ impl<F, U: Tree> Compiled<F, U> {
             return Ok((self.f)(x));
         }
         arrays.iter().try_for_each(Array::check)?;
-        let key = Key::of(&arrays)?;
+        let key = Key::of(x, &arrays)?;
         {
             let mut kept = self.kept.lock();
             kept.1 += 1;

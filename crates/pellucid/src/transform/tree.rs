@@ -2,7 +2,7 @@
 //! type on every way.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, Hash};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use crate::array::Array;
 
@@ -17,16 +17,22 @@ use crate::array::Array;
 /// ```
 pub trait Tree: Sized {
     /// Appends the arrays, in order.
-    fn leaves<'a>(&'a self, to: &mut Vec<&'a Array>);
+    fn leaves(&self, to: &mut Vec<Array>);
 
     /// The same tree with other arrays, taken in order. What is missing stays as it is.
     fn rebuild(&self, leaves: &mut dyn Iterator<Item = Array>) -> Self;
+
+    /// Adds what is no array and yet decides what a function does with the tree, such as the length of a list: a
+    /// compiled function is recorded anew when it changes. What is not told here counts as constant.
+    fn constants(&self, to: &mut dyn Hasher) {
+        let _ = to;
+    }
 
     /// The arrays, in order.
     fn to_leaves(&self) -> Vec<Array> {
         let mut leaves = Vec::new();
         self.leaves(&mut leaves);
-        leaves.into_iter().cloned().collect()
+        leaves
     }
 
     /// The same tree with other arrays.
@@ -36,15 +42,13 @@ pub trait Tree: Sized {
 
     /// The same tree with every array replaced.
     fn map(&self, f: impl FnMut(&Array) -> Array) -> Self {
-        let mut leaves = Vec::new();
-        self.leaves(&mut leaves);
-        self.with_leaves(leaves.into_iter().map(f).collect::<Vec<_>>())
+        self.with_leaves(self.to_leaves().iter().map(f).collect::<Vec<_>>())
     }
 }
 
 impl Tree for Array {
-    fn leaves<'a>(&'a self, to: &mut Vec<&'a Array>) {
-        to.push(self);
+    fn leaves(&self, to: &mut Vec<Array>) {
+        to.push(self.clone());
     }
 
     fn rebuild(&self, leaves: &mut dyn Iterator<Item = Array>) -> Array {
@@ -53,7 +57,7 @@ impl Tree for Array {
 }
 
 impl Tree for () {
-    fn leaves<'a>(&'a self, _: &mut Vec<&'a Array>) {}
+    fn leaves(&self, _: &mut Vec<Array>) {}
 
     fn rebuild(&self, _: &mut dyn Iterator<Item = Array>) {}
 }
@@ -61,12 +65,16 @@ impl Tree for () {
 macro_rules! tuples {
     ($(($($name:ident $place:tt),*);)*) => {
         $(impl<$($name: Tree),*> Tree for ($($name,)*) {
-            fn leaves<'a>(&'a self, to: &mut Vec<&'a Array>) {
+            fn leaves(&self, to: &mut Vec<Array>) {
                 $(self.$place.leaves(to);)*
             }
 
             fn rebuild(&self, leaves: &mut dyn Iterator<Item = Array>) -> Self {
                 ($(self.$place.rebuild(leaves),)*)
+            }
+
+            fn constants(&self, to: &mut dyn Hasher) {
+                $(self.$place.constants(to);)*
             }
         })*
     };
@@ -83,58 +91,81 @@ tuples! {
 }
 
 impl<T: Tree> Tree for Vec<T> {
-    fn leaves<'a>(&'a self, to: &mut Vec<&'a Array>) {
+    fn leaves(&self, to: &mut Vec<Array>) {
         self.iter().for_each(|item| item.leaves(to));
     }
 
     fn rebuild(&self, leaves: &mut dyn Iterator<Item = Array>) -> Self {
         self.iter().map(|item| item.rebuild(leaves)).collect()
     }
+
+    fn constants(&self, to: &mut dyn Hasher) {
+        to.write_usize(self.len());
+        self.iter().for_each(|item| item.constants(to));
+    }
 }
 
 impl<T: Tree, const N: usize> Tree for [T; N] {
-    fn leaves<'a>(&'a self, to: &mut Vec<&'a Array>) {
+    fn leaves(&self, to: &mut Vec<Array>) {
         self.iter().for_each(|item| item.leaves(to));
     }
 
     fn rebuild(&self, leaves: &mut dyn Iterator<Item = Array>) -> Self {
         std::array::from_fn(|i| self[i].rebuild(leaves))
     }
+
+    fn constants(&self, to: &mut dyn Hasher) {
+        self.iter().for_each(|item| item.constants(to));
+    }
 }
 
 impl<T: Tree> Tree for Option<T> {
-    fn leaves<'a>(&'a self, to: &mut Vec<&'a Array>) {
+    fn leaves(&self, to: &mut Vec<Array>) {
         self.iter().for_each(|item| item.leaves(to));
     }
 
     fn rebuild(&self, leaves: &mut dyn Iterator<Item = Array>) -> Self {
         self.as_ref().map(|item| item.rebuild(leaves))
     }
+
+    fn constants(&self, to: &mut dyn Hasher) {
+        to.write_u8(self.is_some().into());
+        self.iter().for_each(|item| item.constants(to));
+    }
 }
 
 impl<T: Tree> Tree for Box<T> {
-    fn leaves<'a>(&'a self, to: &mut Vec<&'a Array>) {
+    fn leaves(&self, to: &mut Vec<Array>) {
         (**self).leaves(to);
     }
 
     fn rebuild(&self, leaves: &mut dyn Iterator<Item = Array>) -> Self {
         Box::new((**self).rebuild(leaves))
     }
+
+    fn constants(&self, to: &mut dyn Hasher) {
+        (**self).constants(to);
+    }
 }
 
 impl<K: Ord + Clone, T: Tree> Tree for BTreeMap<K, T> {
-    fn leaves<'a>(&'a self, to: &mut Vec<&'a Array>) {
+    fn leaves(&self, to: &mut Vec<Array>) {
         self.values().for_each(|item| item.leaves(to));
     }
 
     fn rebuild(&self, leaves: &mut dyn Iterator<Item = Array>) -> Self {
         self.iter().map(|(key, item)| (key.clone(), item.rebuild(leaves))).collect()
     }
+
+    fn constants(&self, to: &mut dyn Hasher) {
+        to.write_usize(self.len());
+        self.values().for_each(|item| item.constants(to));
+    }
 }
 
 /// In the order of the keys, which is the same for every map with the same keys.
 impl<K: Ord + Hash + Clone, T: Tree, S: BuildHasher + Clone> Tree for HashMap<K, T, S> {
-    fn leaves<'a>(&'a self, to: &mut Vec<&'a Array>) {
+    fn leaves(&self, to: &mut Vec<Array>) {
         let mut items: Vec<_> = self.iter().collect();
         items.sort_by_key(|&(key, _)| key);
         items.into_iter().for_each(|(_, item)| item.leaves(to));
@@ -146,5 +177,12 @@ impl<K: Ord + Hash + Clone, T: Tree, S: BuildHasher + Clone> Tree for HashMap<K,
         let mut map = HashMap::with_capacity_and_hasher(self.len(), self.hasher().clone());
         map.extend(items.into_iter().map(|(key, item)| (key.clone(), item.rebuild(leaves))));
         map
+    }
+
+    fn constants(&self, to: &mut dyn Hasher) {
+        let mut items: Vec<_> = self.iter().collect();
+        items.sort_by_key(|&(key, _)| key);
+        to.write_usize(items.len());
+        items.into_iter().for_each(|(_, item)| item.constants(to));
     }
 }
