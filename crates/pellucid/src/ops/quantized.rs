@@ -131,7 +131,9 @@ pub fn dequantize(
     if !dtype.is_floating() {
         return fail(Error::dtype("dequantize", format!("the numbers have a floating type, not {dtype}")));
     }
-    Array::from_op(Op::Dequantize { spec, dtype }, inputs)
+    // The numbers have no more digits than float32 has.
+    let made = if dtype == Dtype::Float64 { Dtype::Float32 } else { dtype };
+    cast(&Array::from_op(Op::Dequantize { spec, dtype: made }, inputs), dtype)
 }
 
 impl Quantized {
