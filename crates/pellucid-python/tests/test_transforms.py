@@ -230,3 +230,15 @@ def test_compilation_can_be_turned_off():
         mx.enable_compile()
     f(mx.array(4.0))
     assert len(runs) == 2
+
+
+def test_a_collection_while_a_function_is_made_sees_nothing_half_made():
+    mx, before = pellucid.core, gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for _ in range(300):
+            f = mx.compile(lambda x: x + 1)
+            g = mx.grad(mx.custom_function(lambda x: x * x))
+    finally:
+        gc.set_threshold(*before)
+    assert (f(mx.array(1.0)).item(), g(mx.array(3.0)).item()) == (2.0, 6.0)

@@ -35,7 +35,13 @@ pub fn array(
             if copying == Copying::Never {
                 return Err(needs_copy(&format!("the elements are {}, not {dtype}", made.dtype())));
             }
-            build(py, None, || ops::astype(&made, dtype))
+            let cast = build(py, None, || ops::astype(&made, dtype))?;
+            if copying != Copying::Always {
+                // Of what the elements are now: the memory may be somebody else's, who goes on writing to it.
+                let own = cast.array();
+                py.detach(|| own.eval()).or_raise()?;
+            }
+            Ok(cast)
         }
         _ => Ok(PyArray::new(made)),
     }

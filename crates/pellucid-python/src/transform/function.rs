@@ -30,6 +30,13 @@ pub trait Body: Send + Sync {
 /// A function made from another one.
 #[pyclass(name = "_gc_func", module = "pellucid.core", dict, weakref)]
 pub struct GcFunc {
+    /// `None` while the object is being made: its dictionary comes first, and making that can start the garbage collector,
+    /// which then sees nothing but zeros here.
+    made: Option<Box<Made>>,
+}
+
+/// What such a function consists of.
+struct Made {
     objects: Vec<Py<PyAny>>,
     body: Box<dyn Body>,
 }
@@ -50,7 +57,8 @@ impl GcFunc {
             return Err(PyTypeError::new_err(message));
         }
         let objects = std::iter::once(function).chain(more).map(|object| object.clone().unbind()).collect();
-        let made = Bound::new(py, GcFunc { objects, body: Box::new(body) })?.into_any();
+        let made = Bound::new(py, GcFunc { made: Some(Box::new(Made { objects, body: Box::new(body) })) })?
+            .into_any();
         for name in COPIED {
             if let Some(value) = function.getattr_opt(name)? {
                 made.setattr(name, value)?;
@@ -71,11 +79,13 @@ impl GcFunc {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let this = slf.borrow();
-        let objects: Vec<Bound<'py, PyAny>> = this.objects.iter().map(|o| o.bind(py).clone()).collect();
+        let cleared = || PyTypeError::new_err("the function has been cleared by the garbage collector");
+        let made = this.made.as_deref().ok_or_else(cleared)?;
+        let objects: Vec<Bound<'py, PyAny>> = made.objects.iter().map(|o| o.bind(py).clone()).collect();
         if objects.is_empty() {
-            return Err(PyTypeError::new_err("the function has been cleared by the garbage collector"));
+            return Err(cleared());
         }
-        this.body.call(py, &objects, args, kwargs)
+        made.body.call(py, &objects, args, kwargs)
     }
 
     fn __get__<'py>(
@@ -99,14 +109,17 @@ impl GcFunc {
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        for object in &self.objects {
+        let Some(made) = &self.made else { return Ok(()) };
+        for object in &made.objects {
             visit.call(object)?;
         }
-        self.body.visit(&visit)
+        made.body.visit(&visit)
     }
 
     fn __clear__(&mut self) {
-        self.objects.clear();
-        self.body.clear();
+        if let Some(made) = &mut self.made {
+            made.objects.clear();
+            made.body.clear();
+        }
     }
 }

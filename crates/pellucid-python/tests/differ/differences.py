@@ -53,6 +53,16 @@ def _gives(ours, theirs):
 
 CALLS = [
     CallDifference(
+        ("quantize", "dequantize"),
+        lambda item, ours, theirs: _gives(ours, theirs) and "[reshape]" in str(theirs.error),
+        "mlx packs groups of sixteen in pairs only; here their number may be odd",
+    ),
+    CallDifference(
+        ("operator.getitem", "set"),
+        lambda item, ours, theirs: _gives(ours, theirs) and "using the given type yet" in str(theirs.error),
+        "mlx takes no lists as positions; here they are positions or masks, as in NumPy",
+    ),
+    CallDifference(
         ("gather_qqmm",),
         lambda item, ours, theirs: _gives(ours, theirs) and "NYI" in str(theirs.error),
         "mlx has gather_qqmm on GPUs alone",
