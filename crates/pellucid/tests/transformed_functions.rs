@@ -136,7 +136,7 @@ fn what_cannot_be_differentiated_says_where() {
     let view = grad(|x: &Array| ops::sum(&ops::view(x, Dtype::Float32), Axes::All, false));
     let text = view(&Array::from([1i32])).unwrap_err().to_string();
     assert!(
-        text.contains("view") && text.contains("transforms.rs") && text.contains("stop_gradient"),
+        text.contains("view") && text.contains("transformed_functions.rs") && text.contains("stop_gradient"),
         "{text}"
     );
     let vector =
