@@ -33,6 +33,7 @@ impl Memory {
         match self {
             Memory::Host(_) => true,
             Memory::Foreign(memory) => memory.writable,
+            #[cfg(feature = "gpu")]
             Memory::Gpu(..) => false,
         }
     }
