@@ -7,11 +7,9 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-use parking_lot::{Condvar, Mutex};
 
 use super::run::Progress;
 use super::{Batch, plan, run};
@@ -175,6 +173,8 @@ impl Queue {
 /// Threads that run streams nobody waits for. They are made when there is work, up to one per core and one more for
 /// each thread that is stuck.
 struct Workers {
+    /// Of the standard library, as the condition is: a thread that sleeps leaves no trace in a list of the process, which
+    /// a forked child would find and stumble over.
     state: Mutex<WorkerState>,
     work: Condvar,
 }
@@ -228,7 +228,7 @@ fn is_quiet() -> bool {
     }
     let started = Instant::now();
     loop {
-        let asleep = workers().state.try_lock().is_some_and(|s| s.idle == s.threads && s.streams.is_empty());
+        let asleep = workers().state.try_lock().is_ok_and(|s| s.idle == s.threads && s.streams.is_empty());
         if asleep && streams().into_iter().all(idle) {
             return true;
         }
@@ -245,15 +245,20 @@ fn in_child(_: bool) {
 }
 
 impl Workers {
+    /// What the workers do. A panic while it is held is a defect, but what it says stays true.
+    fn state(&self) -> MutexGuard<'_, WorkerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn push(&'static self, stream: Stream) {
-        self.state.lock().streams.push_back(stream);
+        self.state().streams.push_back(stream);
         self.staff();
     }
 
     /// Wakes a worker for the queued streams, or makes one if all are busy.
     fn staff(&'static self) {
         let name = {
-            let mut state = self.state.lock();
+            let mut state = self.state();
             let most = std::thread::available_parallelism().map_or(2, |n| n.get().max(2)) + state.stuck;
             if state.streams.is_empty() || state.idle >= state.streams.len() || state.threads >= most {
                 drop(state);
@@ -264,7 +269,7 @@ impl Workers {
             format!("pellucid-worker-{}", state.threads)
         };
         if std::thread::Builder::new().name(name).spawn(|| self.serve()).is_err() {
-            let mut state = self.state.lock();
+            let mut state = self.state();
             state.threads -= 1;
             if state.threads == 0 {
                 // No thread to be had: run it here rather than never.
@@ -277,7 +282,7 @@ impl Workers {
 
     /// Whether streams wait for a worker and none is idle.
     fn is_short(&self) -> bool {
-        let state = self.state.lock();
+        let state = self.state();
         state.streams.len() > state.idle
     }
 
@@ -285,13 +290,13 @@ impl Workers {
         fork::note_staff();
         loop {
             let stream = {
-                let mut state = self.state.lock();
+                let mut state = self.state();
                 loop {
                     if let Some(stream) = state.streams.pop_front() {
                         break stream;
                     }
                     state.idle += 1;
-                    self.work.wait(&mut state);
+                    state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                     state.idle -= 1;
                 }
             };
@@ -311,7 +316,7 @@ impl Workforce for Scheduler {
     fn set_stuck(&self, stuck: bool) {
         let Some(stream) = CURRENT.get() else { return };
         stream.core().queue.lock().stuck = stuck;
-        let mut state = workers().state.lock();
+        let mut state = workers().state();
         if stuck {
             state.stuck += 1;
         } else {

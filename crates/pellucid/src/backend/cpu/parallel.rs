@@ -10,11 +10,11 @@ use std::cell::Cell;
 use std::hint::spin_loop;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex as StdMutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
 use crate::error::Result;
 use crate::fork;
@@ -156,7 +156,9 @@ struct Team {
     busy: AtomicBool,
     /// Counts jobs, so that a helper that does not sleep notices a new one without the lock.
     turn: AtomicU64,
-    board: Mutex<Board>,
+    /// Of the standard library, as the condition is: a thread that sleeps leaves no trace in a list of the process, which
+    /// a forked child would find and stumble over.
+    board: StdMutex<Board>,
     news: Condvar,
     /// Helpers on the current job.
     working: AtomicUsize,
@@ -195,7 +197,7 @@ impl Team {
         let team: &'static Team = Box::leak(Box::new(Team {
             busy: AtomicBool::new(false),
             turn: AtomicU64::new(0),
-            board: Mutex::new(Board { job: None, asleep: 0 }),
+            board: StdMutex::new(Board { job: None, asleep: 0 }),
             news: Condvar::new(),
             working: AtomicUsize::new(0),
         }));
@@ -205,6 +207,11 @@ impl Team {
         }
         TEAM.store(std::ptr::from_ref(team).cast_mut(), Ordering::Release);
         team
+    }
+
+    /// The board. A panic while it is held is a defect, but what it says stays true.
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Works on the pieces together with the helpers; false if they have another kernel.
@@ -217,7 +224,7 @@ impl Team {
         let run: *const (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(run) };
         let job = Job { run, number, next: AtomicUsize::new(0), panic: Mutex::new(None) };
         let asleep = {
-            let mut board = self.board.lock();
+            let mut board = self.board();
             board.job = Some(&raw const job);
             self.turn.fetch_add(1, Ordering::Release);
             board.asleep
@@ -226,7 +233,7 @@ impl Team {
             self.news.notify_one();
         }
         job.work();
-        self.board.lock().job = None;
+        self.board().job = None;
         // Pieces are short and all are begun: the helpers leave soon.
         let mut rounds = 0u32;
         while self.working.load(Ordering::Acquire) != 0 {
@@ -250,10 +257,10 @@ impl Team {
                     spin_loop();
                 }
             }
-            let mut board = self.board.lock();
+            let mut board = self.board();
             while self.turn.load(Ordering::Acquire) == seen {
                 board.asleep += 1;
-                self.news.wait(&mut board);
+                board = self.news.wait(board).unwrap_or_else(PoisonError::into_inner);
                 board.asleep -= 1;
             }
             seen = self.turn.load(Ordering::Acquire);
